@@ -1,0 +1,33 @@
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench clean
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+PYTHON ?= python3
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+setup: $(READY) ## make .venv and install quantascope with its tools
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $(READY)
+
+demo: $(READY) ## 64 sharp acquisitions under one smooth loss, in about two minutes
+	$(BIN)/quantascope reproduce flat-acquisition --preset quick
+
+test: $(READY) ## the whole test-suite
+	$(BIN)/python -m pytest -n 2
+
+check: $(READY) ## ruff and basedpyright
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/basedpyright --level error
+
+bench: $(READY) ## the benchmarks: ratios measured side by side
+	$(BIN)/python benchmarks/hsp_training.py
+
+clean: ## remove the environment and all local runs
+	rm -rf $(VENV) runs
