@@ -1,0 +1,120 @@
+"""Files that are whole or absent, and that say which configuration made them.
+
+Every artefact is written to a temporary name, synced and renamed, so that a killed process leaves the old file
+or the new one. Each carries the hash of its config; reading checks it. The formats are JSON, safetensors and
+parquet: opening somebody else's run never executes code.
+"""
+
+import io
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import safetensors
+import safetensors.torch
+from torch import Tensor
+
+from quantascope.errors import DamagedArtefact, RunMismatch, StorageFailed
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Replace a file's content atomically and durably."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    with _storage(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with partial.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+        _sync_folder(path.parent)
+
+
+def write_json(path: Path, values: Any) -> None:
+    """Write values as readable JSON; NaN has no place in JSON and is refused."""
+    write_bytes(path, (json.dumps(values, indent=2, allow_nan=False) + "\n").encode())
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file."""
+    with _readable(path):
+        return json.loads(path.read_bytes())
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], *, made_by: str, **about: Any) -> None:
+    """Write named tensors with the hash of the config that made them and further facts about them."""
+    metadata = {"config": made_by, **{key: json.dumps(value) for key, value in about.items()}}
+    contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    write_bytes(path, safetensors.torch.save(contiguous, metadata))
+
+
+def read_tensors(path: Path, *, made_by: str | None) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Tensors and facts of an artefact; `made_by` is the expected config hash, or None for any."""
+    with _readable(path), safetensors.safe_open(path, framework="pt") as file:
+        metadata = dict(file.metadata() or {})
+        check_origin(path, metadata.pop("config", None), made_by)
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        return tensors, {key: json.loads(value) for key, value in metadata.items()}
+
+
+def write_table(path: Path, table: pl.DataFrame, *, made_by: str) -> None:
+    """Write a table as parquet with the hash of the config that made it."""
+    buffer = io.BytesIO()
+    table.write_parquet(buffer, metadata={"config": made_by})
+    write_bytes(path, buffer.getvalue())
+
+
+def read_table(path: Path, *, made_by: str | None) -> pl.DataFrame:
+    """Read a parquet artefact; `made_by` is the expected config hash, or None for any."""
+    with _readable(path):
+        data = path.read_bytes()
+        check_origin(path, pl.read_parquet_metadata(io.BytesIO(data)).get("config"), made_by)
+        return pl.read_parquet(io.BytesIO(data))
+
+
+def check_origin(path: Path, found: str | None, expected: str | None) -> None:
+    """Refuse a file that quantascope did not write or that another config made."""
+    if expected is None:
+        return
+    if found is None:
+        raise DamagedArtefact(f"{path} was not written by quantascope; remove it or use another run directory")
+    if found != expected:
+        raise RunMismatch(
+            f"{path} was made by config {found}, not by {expected}; remove it or use another run directory"
+        )
+
+
+@contextmanager
+def _storage(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageFailed(
+            f"cannot write {path}: {error.strerror or error}; free space, mend permissions, or write elsewhere"
+        ) from error
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise DamagedArtefact(f"{path} is missing; run the command that makes it again") from None
+    except (safetensors.SafetensorError, pl.exceptions.PolarsError, ValueError, OSError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise DamagedArtefact(f"{path} is damaged or foreign ({reason}); remove it and run again") from error
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,108 @@
+"""Configurations: frozen, validated, and strict about their keys.
+
+A config is written beside every result and hashed; two runs with the same hash are the same run. An unknown
+key is refused with the nearest known one, because a silently ignored setting is a wrong experiment.
+"""
+
+import difflib
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Self, cast, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from quantascope.errors import InvalidConfig
+
+Positive = Annotated[int, Field(gt=0)]
+Count = Annotated[int, Field(ge=0)]
+PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NonNegativeFloat = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Config(BaseModel):
+    """Base of all configurations.
+
+    >>> class Walk(Config):
+    ...     steps: Positive = 10
+    >>> Walk.parse({"stepz": 3})
+    Traceback (most recent call last):
+    quantascope.errors.InvalidConfig: unknown key 'stepz' in Walk; did you mean 'steps'?
+    >>> Walk().replace({"steps": 20})
+    Walk(steps=20)
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, protected_namespaces=())
+
+    @classmethod
+    def parse(cls, values: Mapping[str, Any]) -> Self:
+        """Validate a mapping read from disk or from the command line."""
+        try:
+            return cls.model_validate_json(json.dumps(values))
+        except ValidationError as error:
+            raise InvalidConfig(_first_complaint(cls, error)) from None
+
+    def replace(self, changes: Mapping[str, Any]) -> Self:
+        """A copy with dotted keys changed, as in ``{"training.steps": 500}``."""
+        values = self.model_dump(mode="json")
+        for key, value in changes.items():
+            *path, leaf = key.split(".")
+            place = values
+            for part in path:
+                place = place.get(part)
+                if not isinstance(place, dict):
+                    raise InvalidConfig(f"unknown key '{key}' in {type(self).__name__}{_nearest(part, values)}")
+            if leaf not in place:
+                raise InvalidConfig(f"unknown key '{key}' in {type(self).__name__}{_nearest(leaf, place)}")
+            place[leaf] = value
+        return self.parse(values)
+
+    def hash(self) -> str:
+        """Sixteen hex digits that identify this configuration."""
+        return fingerprint(self.model_dump(mode="json"))
+
+
+def fingerprint(values: Any) -> str:
+    """Hash of JSON-like values, independent of key order."""
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def differences(first: Mapping[str, Any], second: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """Dotted keys whose values differ, each as ``key: first -> second``."""
+    found: list[str] = []
+    for key in sorted({*first, *second}):
+        one, two = first.get(key), second.get(key)
+        if isinstance(one, Mapping) and isinstance(two, Mapping):
+            found += differences(cast(Mapping[str, Any], one), cast(Mapping[str, Any], two), f"{prefix}{key}.")
+        elif one != two:
+            found.append(f"{prefix}{key}: {one!r} -> {two!r}")
+    return found
+
+
+def _first_complaint(cls: type[BaseModel], error: ValidationError) -> str:
+    complaint = error.errors()[0]
+    where = ".".join(str(part) for part in complaint["loc"])
+    if complaint["type"] == "extra_forbidden":
+        owner = _owner(cls, complaint["loc"])
+        return f"unknown key '{where}' in {cls.__name__}{_nearest(str(complaint['loc'][-1]), owner.model_fields)}"
+    message = complaint["msg"].removeprefix("Value error, ")
+    return f"{cls.__name__}.{where} = {complaint['input']!r}: {message}" if where else message
+
+
+def _owner(cls: type[BaseModel], location: tuple[int | str, ...]) -> type[BaseModel]:
+    """The config class in which the last part of an error's location should have been a field."""
+    for part in location[:-1]:
+        field = cls.model_fields.get(str(part))
+        if field is None:
+            continue
+        options = [field.annotation, *get_args(field.annotation)]
+        models = [o for o in options if isinstance(o, type) and issubclass(o, BaseModel)]
+        if models:
+            cls = models[0]
+    return cls
+
+
+def _nearest(key: str, known: Mapping[str, Any]) -> str:
+    close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+    return f"; did you mean '{close[0]}'?" if close else f"; known keys are {', '.join(sorted(known))}"

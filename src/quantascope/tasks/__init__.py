@@ -1,0 +1,1 @@
+"""The tasks that networks learn here."""

@@ -1,0 +1,35 @@
+"""Hierarchical sparse parity: forests of composed parities, their samplers and panels."""
+
+from quantascope.tasks.hsp.families import (
+    ClosureDemand,
+    ComposedFamily,
+    Family,
+    FlatFamily,
+    LevelRatio,
+    RegularFamily,
+    ZipfDemand,
+    build_forest,
+    regular_parents,
+)
+from quantascope.tasks.hsp.forest import Forest
+from quantascope.tasks.hsp.panel import Panel, balanced_panel, random_panel
+from quantascope.tasks.hsp.sampler import Batch, FreshBatches, PackedTasks
+
+__all__ = [
+    "Batch",
+    "ClosureDemand",
+    "ComposedFamily",
+    "Family",
+    "FlatFamily",
+    "Forest",
+    "FreshBatches",
+    "LevelRatio",
+    "PackedTasks",
+    "Panel",
+    "RegularFamily",
+    "ZipfDemand",
+    "balanced_panel",
+    "build_forest",
+    "random_panel",
+    "regular_parents",
+]

@@ -1,0 +1,176 @@
+"""The families of forests that the experiments use, each a config and a builder.
+
+`build_forest` turns a family's config into a `Forest`; equal configs give equal forests.
+"""
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from quantascope.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat
+from quantascope.tasks.hsp.forest import Forest
+from quantascope.tasks.hsp.supports import draw_supports
+from quantascope.theory.demand import closure_demand, query_probability, zipf
+
+
+class FlatFamily(Config):
+    """Unrelated parities at Zipfian frequencies (appendix A.3)."""
+
+    kind: Literal["flat"] = "flat"
+    tasks: Positive = 64
+    degree: Positive = 2
+    pool: Positive = 32
+    distractors: Count = 32
+    exponent: NonNegativeFloat = 1.0
+    support_seed: Count = 0
+    rank_seed: Count = 0
+
+
+class ComposedFamily(Config):
+    """NAND of a private and a shared parity for each task (appendix A.2)."""
+
+    kind: Literal["composed"] = "composed"
+    tasks: Positive = 32
+    shared: Positive = 4
+    private_degree: Positive = 1
+    shared_degree: Positive = 3
+    pool: Positive = 32
+    distractors: Count = 32
+    exponent: NonNegativeFloat = 0.75
+    support_seed: Count = 0
+    rank_seed: Count = 0
+
+
+class ClosureDemand(Config):
+    """Closure demand R⁻¹β^(−depth), turned into queries by Möbius inversion (appendix C)."""
+
+    kind: Literal["closure"] = "closure"
+    beta: PositiveFloat = 2**1.2
+
+
+class LevelRatio(Config):
+    """Every node of a level is queried `ratio` times as often as a node one level up."""
+
+    kind: Literal["ratio"] = "ratio"
+    ratio: PositiveFloat = 1.0
+
+
+class ZipfDemand(Config):
+    """Frequencies r^(−exponent), ranks dealt to the nodes at random, whatever their depth."""
+
+    kind: Literal["zipf"] = "zipf"
+    exponent: NonNegativeFloat = 1.0
+    rank_seed: Count = 0
+
+
+class RegularFamily(Config):
+    """Regular trees of local parities composed by NAND (appendix A.1)."""
+
+    kind: Literal["regular"] = "regular"
+    roots: Positive = 8
+    branching: Positive = 2
+    depth: Count = 5
+    degree: Positive = 2
+    pool: Positive = 32
+    distractors: Count = 32
+    demand: Annotated[ClosureDemand | LevelRatio | ZipfDemand, Field(discriminator="kind")] = ClosureDemand()
+    support_seed: Count = 0
+
+
+Family = Annotated[FlatFamily | ComposedFamily | RegularFamily, Field(discriminator="kind")]
+
+
+def build_forest(family: FlatFamily | ComposedFamily | RegularFamily) -> Forest:
+    """The forest of a family.
+
+    >>> forest = build_forest(RegularFamily(roots=4, depth=3))
+    >>> len(forest.tasks), float(forest.query.sum().round(12))
+    (60, 1.0)
+    """
+    match family:
+        case FlatFamily():
+            return _flat(family)
+        case ComposedFamily():
+            return _composed(family)
+        case RegularFamily():
+            return _regular(family)
+
+
+def regular_parents(roots: int, branching: int, depth: int) -> list[int]:
+    """Parent of each node of a regular forest, level after level.
+
+    >>> regular_parents(roots=1, branching=2, depth=2)
+    [-1, 0, 0, 1, 1, 2, 2]
+    """
+    parents, level = [-1] * roots, range(roots)
+    for _ in range(depth):
+        start = len(parents)
+        parents += [above for above in level for _ in range(branching)]
+        level = range(start, len(parents))
+    return parents
+
+
+def _flat(family: FlatFamily) -> Forest:
+    parent = [-1] * family.tasks
+    pools = [range(family.pool)] * family.tasks
+    supports = draw_supports(parent, [family.degree] * family.tasks, pools, np.random.default_rng(family.support_seed))
+    return Forest(
+        parent=np.array(parent),
+        support=tuple(supports),
+        query=_dealt(zipf(family.tasks, family.exponent), family.rank_seed),
+        sensors=family.pool + family.distractors,
+    )
+
+
+def _composed(family: ComposedFamily) -> Forest:
+    """The first pool feeds the private parities, the second the shared ones, the rest distracts."""
+    private, shared = range(family.pool), range(family.pool, 2 * family.pool)
+    parent = [-1] * family.shared + [task % family.shared for task in range(family.tasks)]
+    supports = draw_supports(
+        parent,
+        [family.shared_degree] * family.shared + [family.private_degree] * family.tasks,
+        [shared] * family.shared + [private] * family.tasks,
+        np.random.default_rng(family.support_seed),
+    )
+    frequency = _dealt(zipf(family.tasks, family.exponent), family.rank_seed)
+    return Forest(
+        parent=np.array(parent),
+        support=tuple(supports),
+        query=np.concatenate([np.zeros(family.shared), frequency]),
+        sensors=2 * family.pool + family.distractors,
+    )
+
+
+def _regular(family: RegularFamily) -> Forest:
+    parent = regular_parents(family.roots, family.branching, family.depth)
+    supports = draw_supports(
+        parent,
+        [family.degree] * len(parent),
+        [range(family.pool)] * len(parent),
+        np.random.default_rng(family.support_seed),
+    )
+    depth = np.repeat(
+        np.arange(family.depth + 1), family.roots * family.branching ** np.arange(family.depth + 1)
+    )
+    return Forest(
+        parent=np.array(parent),
+        support=tuple(supports),
+        query=_regular_query(family, np.array(parent), depth),
+        sensors=family.pool + family.distractors,
+    )
+
+
+def _regular_query(family: RegularFamily, parent: np.ndarray, depth: np.ndarray) -> np.ndarray:
+    match family.demand:
+        case ClosureDemand(beta=beta):
+            return query_probability(parent, closure_demand(family.roots, family.depth, beta)[depth])
+        case LevelRatio(ratio=ratio):
+            weight = ratio ** depth.astype(float)
+            return weight / weight.sum()
+        case ZipfDemand(exponent=exponent, rank_seed=seed):
+            return _dealt(zipf(len(parent), exponent), seed)
+
+
+def _dealt(frequency: np.ndarray, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).permutation(frequency)

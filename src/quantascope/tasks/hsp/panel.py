@@ -1,0 +1,66 @@
+"""Held-out panels on which a learner is evaluated, task by task.
+
+`balanced_panel` is exact: for each task it runs through every assignment of the sensors that the task reads,
+equally often, with all other sensors random. Averages over it are then expectations, not estimates.
+`random_panel` reuses the same draws for every task (appendix D.1), for tasks that read too many sensors.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from quantascope.errors import InvalidConfig
+from quantascope.tasks.hsp.forest import Forest
+from quantascope.tasks.hsp.sampler import WORD, PackedTasks
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Inputs, targets (±1) and local parities (±1, zero beyond the end of a path) of every task."""
+
+    signs: Float[Tensor, "tasks inputs sensors"]
+    target: Float[Tensor, "tasks inputs"]
+    characters: Float[Tensor, "tasks levels inputs"]
+
+
+def balanced_panel(forest: Forest, *, inputs: int, seed: int) -> Panel:
+    """A panel of `inputs` rows per task that is exactly balanced over what the task reads."""
+    rng = np.random.default_rng(seed)
+    bits = rng.integers(0, 2, size=(len(forest.tasks), inputs, forest.sensors), dtype=np.uint8)
+    for row, node in enumerate(forest.tasks.tolist()):
+        read = sorted({sensor for above in forest.path(node) for sensor in forest.support[above]})
+        if inputs % 2 ** len(read):
+            raise InvalidConfig(
+                f"task {row} reads {len(read)} sensors, so a balanced panel needs a multiple of "
+                f"{2 ** len(read)} inputs per task, not {inputs}; use that or a random panel"
+            )
+        bits[row][:, read] = (np.arange(inputs)[:, None] >> np.arange(len(read))) & 1
+    return _panel(forest, bits)
+
+
+def random_panel(forest: Forest, *, inputs: int, seed: int) -> Panel:
+    """A panel that asks every task about the same random inputs."""
+    bits = np.random.default_rng(seed).integers(0, 2, size=(1, inputs, forest.sensors), dtype=np.uint8)
+    return _panel(forest, bits)
+
+
+def _panel(forest: Forest, bits: np.ndarray) -> Panel:
+    tasks = PackedTasks(forest)
+    count, inputs = len(forest.tasks), bits.shape[1]
+    padded = np.zeros((*bits.shape[:2], tasks.words * WORD), dtype=np.uint8)
+    padded[..., : forest.sensors] = bits
+    packed = np.packbits(padded, axis=-1, bitorder="little").view("<u8").astype(np.uint64)
+    signs = tasks.signs(packed.reshape(-1, tasks.words)).reshape(len(bits), inputs, -1).expand(count, -1, -1)
+    task = np.repeat(np.arange(count), inputs)
+    parities = tasks.parities(np.broadcast_to(packed, (count, inputs, tasks.words)).reshape(-1, tasks.words), task)
+    label = tasks.labels(parities, task).reshape(count, inputs)
+    on_path = np.arange(tasks.levels)[None, :] < tasks.length[:, None]
+    characters = (1 - 2 * parities.reshape(count, inputs, -1).swapaxes(1, 2)) * on_path[:, :, None]
+    return Panel(
+        signs=signs,
+        target=torch.from_numpy(2 * label.astype(np.float32) - 1),
+        characters=torch.from_numpy(characters.astype(np.float32)),
+    )

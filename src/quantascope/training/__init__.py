@@ -1,0 +1,23 @@
+"""One training loop for every model, and the trajectories that it keeps."""
+
+from quantascope.training.history import History
+from quantascope.training.loop import Evaluation, Pace, Progress, TrainingConfig, train
+from quantascope.training.objective import GradientOf, Objective, Term
+from quantascope.training.optimizer import OptimizerConfig, ScheduleConfig
+from quantascope.training.trajectory import Recorder, Trajectory
+
+__all__ = [
+    "Evaluation",
+    "GradientOf",
+    "History",
+    "Objective",
+    "OptimizerConfig",
+    "Pace",
+    "Progress",
+    "Recorder",
+    "ScheduleConfig",
+    "Term",
+    "TrainingConfig",
+    "Trajectory",
+    "train",
+]

@@ -1,0 +1,127 @@
+"""The one training loop of the project.
+
+    state  <- resume or start
+    repeat    evaluate if due, save if due
+              gradient of the objective on batch(step)
+              update with the scheduled learning rate
+    until  all steps are taken
+
+Batches are a function of the step, so the state is the parameters, the optimizer's moments, the evaluations so
+far and a few numbers; one atomic file holds them all. A run that is killed at any moment resumes to the same
+bits as one that was never interrupted.
+"""
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from quantascope.config import Config, Count, Positive, PositiveFloat
+from quantascope.errors import Diverged
+from quantascope.run import RunDirectory
+from quantascope.training.history import History
+from quantascope.training.objective import GradientOf
+from quantascope.training.optimizer import OptimizerConfig, ScheduleConfig, build_optimizer
+from quantascope.training.state import TrainingState, load_state, save_state
+from quantascope.training.trajectory import Recorder
+
+Evaluation = Callable[[Any], Mapping[str, np.ndarray]]
+"""Named arrays measured on the model; the loop stacks them over evaluations."""
+Progress = Callable[[int, float], None]
+"""Told the steps taken and the latest loss, a few times a second."""
+
+
+class TrainingConfig(Config):
+    """How long to train, how, and what to keep."""
+
+    steps: Positive = 20_000
+    optimizer: OptimizerConfig = OptimizerConfig()
+    schedule: ScheduleConfig = ScheduleConfig()
+    evaluate_every: Positive = 50
+    checkpoints: tuple[Count, ...] = ()
+    stop_above: PositiveFloat = 1e4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """Seconds between saved states and between words to the progress display; no effect on the numbers."""
+
+    save: float = 10.0
+    report: float = 0.5
+
+
+def train(
+    model: nn.Module,
+    *,
+    batches: Callable[[int], Any],
+    objective: GradientOf,
+    config: TrainingConfig,
+    evaluate: Evaluation | None = None,
+    run: RunDirectory | None = None,
+    progress: Progress | None = None,
+    pace: Pace | None = None,
+) -> History:
+    """Train `model` in place and return what was measured on the way.
+
+    With a `run`, state and checkpoints are kept there and an interrupted training is taken up again.
+    """
+    pace = pace or Pace()
+    optimizer = build_optimizer(model, config.optimizer)
+    state = (load_state(run, model, optimizer) if run else None) or TrainingState()
+    recorder = _recorder(model, config, run, state)
+    saved = reported = time.monotonic()
+    loss = math.nan
+    for step in range(state.step, config.steps):
+        if evaluate and step % config.evaluate_every == 0:
+            state.note_evaluation(evaluate(model))
+        rate = config.optimizer.learning_rate * config.schedule.factor(step, config.steps)
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        loss = _finite_loss(objective(model, batches(step), step), step, config, run)
+        optimizer.step()
+        state.note_update(loss)
+        if recorder:
+            recorder.step(rate)
+            state.mass = recorder.mass
+        now = time.monotonic()
+        if run and now - saved >= pace.save:
+            save_state(run, model, optimizer, state)
+            saved = time.monotonic()
+        if progress and now - reported >= pace.report:
+            progress(state.step, loss)
+            reported = now
+    if evaluate and (not state.evaluated or state.evaluated[-1] != state.step):
+        state.note_evaluation(evaluate(model))
+    if run:
+        save_state(run, model, optimizer, state)
+    if progress:
+        progress(state.step, loss)
+    return state.history()
+
+
+def _recorder(model: nn.Module, config: TrainingConfig, run: RunDirectory | None, state: TrainingState) -> Recorder | None:
+    if run is None or not config.checkpoints:
+        return None
+    return Recorder(
+        model, run.path, steps=frozenset(config.checkpoints), made_by=run.hash, at=state.step, mass=state.mass
+    )
+
+
+def _finite_loss(
+    terms: Mapping[str, Tensor], step: int, config: TrainingConfig, run: RunDirectory | None
+) -> float:
+    values = {name: float(value) for name, value in terms.items()}
+    loss = sum(values.values())
+    if math.isfinite(loss) and loss <= config.stop_above:
+        return loss
+    where = f" in {run.path}" if run else ""
+    shown = ", ".join(f"{name} = {value:g}" for name, value in values.items())
+    raise Diverged(
+        f"training diverged at step {step}{where} ({shown}); lower the learning rate "
+        f"{config.optimizer.learning_rate:g} or check the data"
+    )

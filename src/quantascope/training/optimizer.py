@@ -1,0 +1,55 @@
+"""Optimizers and learning-rate schedules, by name."""
+
+import math
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field
+from torch import nn
+
+from quantascope.config import Config, Count, NonNegativeFloat, PositiveFloat
+
+
+class OptimizerConfig(Config):
+    """An optimizer; `weight_decay` is coupled L2 for SGD and Adam, decoupled for AdamW."""
+
+    name: Literal["sgd", "adam", "adamw"] = "adam"
+    learning_rate: PositiveFloat = 1e-3
+    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    betas: tuple[float, float] = (0.9, 0.999)
+    epsilon: PositiveFloat = 1e-8
+    weight_decay: NonNegativeFloat = 0.0
+
+
+class ScheduleConfig(Config):
+    """Learning rate over time as a factor: linear warm-up, constant, then a decay to zero at the last step."""
+
+    warmup: Count = 0
+    decay: Literal["none", "linear", "cosine"] = "none"
+    decay_from: Count = 0
+
+    def factor(self, step: int, steps: int) -> float:
+        """The factor of the update that follows `step` updates, out of `steps`.
+
+        >>> ScheduleConfig(decay="linear", decay_from=500).factor(750, steps=1000)
+        0.5
+        """
+        if step < self.warmup:
+            return (step + 1) / self.warmup
+        if self.decay == "none" or step < self.decay_from:
+            return 1.0
+        done = (step - self.decay_from) / max(1, steps - self.decay_from)
+        return 1 - done if self.decay == "linear" else (1 + math.cos(math.pi * done)) / 2
+
+
+def build_optimizer(model: nn.Module, config: OptimizerConfig) -> torch.optim.Optimizer:
+    """The optimizer of a model's parameters, as one fused kernel."""
+    parameters = list(model.parameters())
+    rate, decay = config.learning_rate, config.weight_decay
+    match config.name:
+        case "sgd":
+            return torch.optim.SGD(parameters, rate, config.momentum, weight_decay=decay, fused=True)
+        case "adam":
+            return torch.optim.Adam(parameters, rate, config.betas, config.epsilon, decay, fused=True)
+        case "adamw":
+            return torch.optim.AdamW(parameters, rate, config.betas, config.epsilon, decay, fused=True)

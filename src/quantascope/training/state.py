@@ -1,0 +1,95 @@
+"""The state of a training run, and the one file that keeps it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from quantascope.artefact import read_tensors, write_tensors
+from quantascope.errors import DamagedArtefact
+from quantascope.run import RunDirectory
+from quantascope.training.history import History
+
+FILE = "state.safetensors"
+
+
+@dataclass
+class TrainingState:
+    """Progress of a run beyond parameters and optimizer: updates taken, evaluations made, loss accumulated."""
+
+    step: int = 0
+    mass: float = 0.0
+    loss_sum: float = 0.0
+    loss_count: int = 0
+    evaluated: list[int] = field(default_factory=list)
+    train_loss: list[float] = field(default_factory=list)
+    values: dict[str, list[np.ndarray]] = field(default_factory=dict)
+
+    def note_update(self, loss: float) -> None:
+        """One more update was taken at this loss."""
+        self.step += 1
+        self.loss_sum += loss
+        self.loss_count += 1
+
+    def note_evaluation(self, values: Mapping[str, np.ndarray]) -> None:
+        """The model was evaluated after `step` updates."""
+        if self.evaluated and self.evaluated[-1] == self.step:
+            return
+        self.evaluated.append(self.step)
+        self.train_loss.append(self.loss_sum / self.loss_count if self.loss_count else float("nan"))
+        self.loss_sum, self.loss_count = 0.0, 0
+        for name, value in values.items():
+            self.values.setdefault(name, []).append(np.asarray(value))
+
+    def history(self) -> History:
+        """The evaluations so far."""
+        values = {name: np.stack(column) for name, column in self.values.items()}
+        return History(np.array(self.evaluated, dtype=np.int64), np.array(self.train_loss), values)
+
+
+def save_state(run: RunDirectory, model: nn.Module, optimizer: torch.optim.Optimizer, state: TrainingState) -> None:
+    """Write everything that resuming needs, as one atomic file."""
+    history = state.history()
+    tensors = {f"model/{name}": value for name, value in model.state_dict().items()}
+    for index, moments in optimizer.state_dict()["state"].items():
+        tensors |= {f"optimizer/{index}/{name}": torch.as_tensor(value) for name, value in moments.items()}
+    tensors |= {f"values/{name}": torch.from_numpy(value) for name, value in history.values.items()}
+    tensors |= {
+        "evaluated": torch.from_numpy(history.step),
+        "train_loss": torch.from_numpy(history.train_loss),
+        "generator": torch.get_rng_state(),
+    }
+    numbers = {"step": state.step, "mass": state.mass, "loss_sum": state.loss_sum, "loss_count": state.loss_count}
+    write_tensors(run.path / FILE, tensors, made_by=run.hash, **numbers)
+
+
+def load_state(run: RunDirectory, model: nn.Module, optimizer: torch.optim.Optimizer) -> TrainingState | None:
+    """Restore model and optimizer from a run's state; None if it has none yet."""
+    file = run.path / FILE
+    if not file.exists():
+        return None
+    tensors, numbers = read_tensors(file, made_by=run.hash)
+    try:
+        model.load_state_dict(_under("model/", tensors))
+        _load_moments(optimizer, _under("optimizer/", tensors))
+        torch.set_rng_state(tensors["generator"])
+        values = {name: list(value.numpy()) for name, value in _under("values/", tensors).items()}
+        lists = {"evaluated": tensors["evaluated"].tolist(), "train_loss": tensors["train_loss"].tolist()}
+        return TrainingState(**numbers, **lists, values=values)
+    except (KeyError, RuntimeError, TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise DamagedArtefact(f"{file} does not hold the state of this run ({reason}); remove it to start again") from error
+
+
+def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+
+
+def _load_moments(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    moments: dict[int, dict[str, Tensor]] = {}
+    for key, value in tensors.items():
+        index, name = key.split("/")
+        moments.setdefault(int(index), {})[name] = value
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
