@@ -27,3 +27,7 @@ class StorageFailed(QuantascopeError):
 
 class Diverged(QuantascopeError):
     """A training run whose loss is no longer a finite, sensible number."""
+
+
+class EngineFailed(QuantascopeError):
+    """Work that could not be done because its worker or engine went away."""

@@ -1,13 +1,16 @@
 """Checks that the modules of this package share; each failure names the value and the remedy."""
 
 import operator
+from collections.abc import Sequence
 from typing import SupportsIndex
 
 import numpy as np
 from jaxtyping import Bool, Float
-from numpy.typing import ArrayLike
 
 from quantascope.errors import InvalidConfig
+
+Numbers = np.ndarray | Sequence[int | float] | int | float
+"""One number or several: numpy's ArrayLike, in a form that can be checked at run time."""
 
 
 def whole(name: str, value: SupportsIndex, least: int) -> int:
@@ -28,21 +31,21 @@ def positive_number(name: str, value: float) -> float:
     return float(value)
 
 
-def positive(name: str, values: ArrayLike, length: int | None = None) -> Float[np.ndarray, " values"]:
+def positive(name: str, values: Numbers, length: int | None = None) -> Float[np.ndarray, " values"]:
     """`values` as a read-only vector whose entries are finite and above zero."""
     vector = _vector(name, values, length)
     _refuse(name, vector, np.isfinite(vector) & (vector > 0), "a finite number above zero")
     return vector
 
 
-def nonnegative(name: str, values: ArrayLike, length: int | None = None) -> Float[np.ndarray, " values"]:
+def nonnegative(name: str, values: Numbers, length: int | None = None) -> Float[np.ndarray, " values"]:
     """`values` as a read-only vector whose entries are finite and not below zero."""
     vector = _vector(name, values, length)
     _refuse(name, vector, np.isfinite(vector) & (vector >= 0), "a finite number of at least zero")
     return vector
 
 
-def mask(name: str, values: ArrayLike, length: int) -> Bool[np.ndarray, " values"]:
+def mask(name: str, values: Numbers, length: int) -> Bool[np.ndarray, " values"]:
     """`values` as a Boolean vector of the given length."""
     vector = np.asarray(values)
     if vector.dtype != np.bool_ or vector.shape != (length,):
@@ -52,7 +55,7 @@ def mask(name: str, values: ArrayLike, length: int) -> Bool[np.ndarray, " values
     return vector
 
 
-def _vector(name: str, values: ArrayLike, length: int | None) -> Float[np.ndarray, " values"]:
+def _vector(name: str, values: Numbers, length: int | None) -> Float[np.ndarray, " values"]:
     vector = np.array(values, dtype=np.float64)
     if vector.ndim != 1 or (length is not None and vector.shape != (length,)):
         wanted = "one dimension" if length is None else f"shape ({length},)"

@@ -2,19 +2,21 @@
 
 The priority of a quantum is ω_q(I) = p_q / κ_q(I). `MissingAncestors` is the soft cost of appendix "HSP
 Acquisition Diagnostics": ancestors that are not there yet make a quantum dearer, but do not forbid it.
+
+The simulators call these methods once per quantum and event: the tests' runtime type checks stay out of them.
 """
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterable, Sequence
+from typing import Protocol, no_type_check, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from numpy.typing import ArrayLike
 
 from quantascope.theory import _require
 from quantascope.theory.poset import Poset
 
 
+@runtime_checkable
 class Complexity(Protocol):
     """κ as the simulators ask for it."""
 
@@ -34,14 +36,16 @@ class ConstantComplexity:
     3.0
     """
 
-    def __init__(self, values: ArrayLike) -> None:
+    def __init__(self, values: Float[np.ndarray, " quanta"] | Sequence[float]) -> None:
         self.values: Float[np.ndarray, " quanta"] = _require.positive("complexity", values)
         self.size = self.values.size
         self._of = self.values.tolist()
 
+    @no_type_check
     def of(self, quantum: int, acquired: np.ndarray) -> float:
         return self._of[quantum]
 
+    @no_type_check
     def dependents(self, quantum: int) -> Iterable[int]:
         return ()
 
@@ -58,12 +62,15 @@ class MissingAncestors:
     [1, 2]
     """
 
-    def __init__(self, parent: Int[np.ndarray, " quanta"], local: ArrayLike) -> None:
+    def __init__(
+        self, parent: Int[np.ndarray, " quanta"], local: Float[np.ndarray, " quanta"] | Sequence[float]
+    ) -> None:
         self.forest = Poset.forest(parent)
         self.size = self.forest.size
         self.local: Float[np.ndarray, " quanta"] = _require.positive("local complexity", local, self.size)
         self._parent, self._local = np.asarray(parent).tolist(), self.local.tolist()
 
+    @no_type_check
     def of(self, quantum: int, acquired: np.ndarray) -> float:
         total, ancestor = self._local[quantum], self._parent[quantum]
         while ancestor != -1:
@@ -72,6 +79,7 @@ class MissingAncestors:
             ancestor = self._parent[ancestor]
         return total
 
+    @no_type_check
     def dependents(self, quantum: int) -> Iterable[int]:
         """The proper descendants, level by level."""
         level = self.forest.successor.of(quantum)

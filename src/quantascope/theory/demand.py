@@ -5,9 +5,10 @@ Möbius inversion π_v = P_v − Σ_{children c} P_c gives the probability of qu
 nonnegative on a regular ρ-ary tree when β > ρ. Demand against rank then has exponent 1 + α = log_ρ β.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import Float, Int
-from numpy.typing import ArrayLike
 
 from quantascope.errors import InvalidConfig
 from quantascope.theory import _require
@@ -27,7 +28,9 @@ def closure_demand(roots: int, depth: int, beta: float) -> Float[np.ndarray, " d
     return _require.positive_number("beta", beta) ** -levels.astype(float) / _require.whole("roots", roots, 1)
 
 
-def query_probability(parent: Int[np.ndarray, " nodes"], closure: ArrayLike) -> Float[np.ndarray, " nodes"]:
+def query_probability(
+    parent: Int[np.ndarray, " nodes"], closure: Float[np.ndarray, " nodes"] | Sequence[float]
+) -> Float[np.ndarray, " nodes"]:
     """π_v = P_v − Σ_{children} P_c for any forest (parent −1 at a root) and any closure demands.
 
     >>> query_probability(np.array([-1, 0, 0]), [1.0, 0.25, 0.5]).tolist()
@@ -50,7 +53,9 @@ def query_probability(parent: Int[np.ndarray, " nodes"], closure: ArrayLike) -> 
     return np.maximum(query, 0.0)
 
 
-def closure_from_query(parent: Int[np.ndarray, " nodes"], query: ArrayLike) -> Float[np.ndarray, " nodes"]:
+def closure_from_query(
+    parent: Int[np.ndarray, " nodes"], query: Float[np.ndarray, " nodes"] | Sequence[float]
+) -> Float[np.ndarray, " nodes"]:
     """The inverse: P_v = Σ of π over the subtree of v, accumulated from the deepest level up.
 
     >>> closure_from_query(np.array([-1, 0, 0]), [0.25, 0.25, 0.5]).tolist()

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float, Int
-from numpy.typing import ArrayLike
 
 from quantascope.errors import InvalidConfig
 from quantascope.theory import _require
+from quantascope.theory._require import Numbers
 
 # Sums over classes and sums over single quanta round differently; a quantum this close to t counts as there.
 _SAME_TIME = 1e-12
@@ -85,15 +85,15 @@ class ClassAcquisitions:
             return np.where(self.last <= t * (1 + _SAME_TIME), self.classes.counts, 0)
         return self._spend(t * (1 + _SAME_TIME), self.classes.duration.tolist())
 
-    def acquired(self, times: ArrayLike) -> Int[np.ndarray, " times"]:
+    def acquired(self, times: Numbers) -> Int[np.ndarray, " times"]:
         """Number of acquired quanta at each time."""
         return np.array([self.acquired_by_depth(t).sum() for t in np.atleast_1d(times).tolist()])
 
-    def loss(self, times: ArrayLike) -> Float[np.ndarray, " times"]:
+    def loss(self, times: Numbers) -> Float[np.ndarray, " times"]:
         """Total weight of the quanta that are missing at each time."""
         return np.array([self._unmet(self.acquired_by_depth(t)) for t in np.atleast_1d(times).tolist()])
 
-    def loss_at_count(self, counts: ArrayLike) -> Float[np.ndarray, " counts"]:
+    def loss_at_count(self, counts: Numbers) -> Float[np.ndarray, " counts"]:
         """Loss after the first K acquisitions, linear between whole K."""
         return np.array([self._loss_after(count) for count in np.atleast_1d(counts).tolist()])
 

@@ -5,12 +5,13 @@ Two clocks read the priority ω_q(I) = p_q / κ_q(I) of the frontier quanta.
 `parallel` lets every accessible quantum progress at rate ω_q(I) at once, and acquires it at progress 1.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from typing import no_type_check
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from numpy.typing import ArrayLike
 from scipy import sparse
 
 from quantascope.errors import InvalidConfig
@@ -45,7 +46,9 @@ class Acquisitions:
         return self.time <= t
 
 
-def sequential(poset: Poset, demand: ArrayLike, complexity: Complexity) -> Acquisitions:
+def sequential(
+    poset: Poset, demand: Float[np.ndarray, " quanta"] | Sequence[float], complexity: Complexity
+) -> Acquisitions:
     """Φ_Q: acquire the frontier quantum of largest priority, the lowest index among equals.
 
     >>> from quantascope.theory import ConstantComplexity, Poset
@@ -69,7 +72,9 @@ def sequential(poset: Poset, demand: ArrayLike, complexity: Complexity) -> Acqui
     return run.finished()
 
 
-def parallel(poset: Poset, demand: ArrayLike, complexity: Complexity) -> Acquisitions:
+def parallel(
+    poset: Poset, demand: Float[np.ndarray, " quanta"] | Sequence[float], complexity: Complexity
+) -> Acquisitions:
     """All accessible quanta advance at once; quanta that finish together are ordered by index.
 
     A quantum starts from nothing when it becomes accessible. When an acquisition changes its κ, the progress
@@ -106,10 +111,13 @@ def parallel(poset: Poset, demand: ArrayLike, complexity: Complexity) -> Acquisi
     return run.finished()
 
 
+@no_type_check  # called once per quantum: the tests' runtime checks would be nearly all of its time
 class _Run:
     """The state that both clocks share. Plain lists: a million reads of them cost a tenth of numpy's."""
 
-    def __init__(self, poset: Poset, demand: ArrayLike, complexity: Complexity) -> None:
+    def __init__(
+        self, poset: Poset, demand: Float[np.ndarray, " quanta"] | Sequence[float], complexity: Complexity
+    ) -> None:
         _check_size(poset, complexity)
         self.complexity = complexity
         self.demand = _require.positive("demand", demand, poset.size).tolist()
@@ -127,7 +135,8 @@ class _Run:
 
     def meet(self, quantum: int) -> float:
         """Evaluate and remember the priority of an accessible quantum in the present state."""
-        self.kappa[quantum] = kappa = _kappa(self.complexity, quantum, self.acquired)
+        self.kappa[quantum] = kappa = self.complexity.of(quantum, self.acquired)
+        _check_kappa(quantum, kappa)
         self.priority[quantum] = omega = self.demand[quantum] / kappa
         return omega
 
@@ -156,11 +165,10 @@ class _Run:
         return Acquisitions(np.array(self.order), np.array(self.time), np.array(self.priority))
 
 
-def _kappa(complexity: Complexity, quantum: int, acquired: np.ndarray) -> float:
-    kappa = complexity.of(quantum, acquired)
+@no_type_check
+def _check_kappa(quantum: int, kappa: float) -> None:
     if not 0 < kappa < np.inf:
         raise InvalidConfig(f"the complexity of quantum {quantum} is {kappa!r}; make it finite, above zero")
-    return kappa
 
 
 def _check_size(poset: Poset, complexity: Complexity) -> None:
@@ -172,7 +180,7 @@ def _check_size(poset: Poset, complexity: Complexity) -> None:
 
 def example_priority(
     poset: Poset,
-    demand: ArrayLike,
+    demand: Float[np.ndarray, " quanta"] | Sequence[float],
     complexity: Complexity,
     acquisitions: Acquisitions,
     requires: Bool[np.ndarray, "examples quanta"] | sparse.sparray | sparse.spmatrix,
@@ -195,12 +203,19 @@ def example_priority(
     acquired = acquisitions.acquired_by(t)
     omega = np.zeros(poset.size)
     for q in poset.frontier(acquired).tolist():
-        omega[q] = p[q] / _kappa(complexity, q, acquired)
-    return _incidence(requires, poset.size) @ omega
+        kappa = complexity.of(q, acquired)
+        _check_kappa(q, kappa)
+        omega[q] = p[q] / kappa
+    examples, example, quantum = _required_pairs(requires, poset.size)
+    priority = np.zeros(examples)
+    np.add.at(priority, example, omega[quantum])
+    return priority
 
 
 def loss_curve(
-    acquisitions: Acquisitions, weight: ArrayLike, times: Float[np.ndarray, " times"]
+    acquisitions: Acquisitions,
+    weight: Float[np.ndarray, " quanta"] | Sequence[float],
+    times: Float[np.ndarray, " times"],
 ) -> Float[np.ndarray, " times"]:
     """Aggregate unmet loss Σ_q weight_q 1[τ_q > t], weight being query probability × bits."""
     weight = _require.nonnegative("weight", weight, acquisitions.time.size)[acquisitions.order]
@@ -213,16 +228,17 @@ def task_times(
     requires: Bool[np.ndarray, "tasks quanta"] | sparse.sparray | sparse.spmatrix,
 ) -> Float[np.ndarray, " tasks"]:
     """When the last of each task's quanta is there; 0 for a task that requires none."""
-    task, quantum = _incidence(requires, acquisitions.time.size).nonzero()
-    finish = np.zeros(np.shape(requires)[0])
+    tasks, task, quantum = _required_pairs(requires, acquisitions.time.size)
+    finish = np.zeros(tasks)
     np.maximum.at(finish, task, acquisitions.time[quantum])
     return finish
 
 
-def _incidence(
+def _required_pairs(
     requires: Bool[np.ndarray, "examples quanta"] | sparse.sparray | sparse.spmatrix, size: int
-) -> sparse.csr_array:
-    shape = np.shape(requires)
+) -> tuple[int, Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]:
+    """The number of examples, and the pairs (example, quantum) where the one requires the other."""
+    shape = tuple(requires.shape)  # pyright: ignore[reportAttributeAccessIssue]  scipy declares it on the leaves
     if len(shape) != 2 or shape[1] != size:
         raise InvalidConfig(f"requires has shape {shape}; give one row per example and {size} columns")
-    return sparse.csr_array(requires, dtype=bool).astype(float)
+    return shape[0], *sparse.csr_array(requires).nonzero()

@@ -6,14 +6,14 @@ prerequisite of what it holds), and its frontier is F(I) = {q ∉ I : Pred(q) �
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Self, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
 from jaxtyping import Bool, Int
 
 from quantascope.errors import InvalidConfig
 from quantascope.theory import _require
-from quantascope.theory.relation import Relation, frozen, levels
+from quantascope.theory.relation import Relation, distinct, frozen, levels
 
 LARGEST_ENUMERATED = 24
 
@@ -47,14 +47,14 @@ class Poset:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def from_edges(cls, size: int, edges: Int[np.ndarray, "edges 2"] | Iterable[tuple[int, int]]) -> Self:
+    def from_edges(cls, size: int, edges: Int[np.ndarray, "edges 2"] | Iterable[tuple[int, int]]) -> "Poset":
         """The poset in which r is a prerequisite of q for every pair (r, q)."""
         if isinstance(edges, np.ndarray):
             return cls(size, edges)
         return cls(size, np.array(list(edges), dtype=np.int64).reshape(-1, 2))
 
     @classmethod
-    def forest(cls, parent: Int[np.ndarray, " quanta"]) -> Self:
+    def forest(cls, parent: Int[np.ndarray, " quanta"]) -> "Poset":
         """The poset in which the parent of each quantum is its only direct prerequisite; −1 marks a root.
 
         >>> Poset.forest(np.array([-1, 0, 0, 2])).successors(0).tolist()
@@ -69,7 +69,7 @@ class Poset:
         return cls(parent.size, np.stack([parent[child], child], axis=1))
 
     @classmethod
-    def antichain(cls, size: int) -> Self:
+    def antichain(cls, size: int) -> "Poset":
         """Quanta without prerequisites: everything is accessible from the start."""
         return cls(size, np.empty((0, 2), dtype=np.int64))
 
@@ -152,9 +152,7 @@ def _distinct(size: int, edges: np.ndarray) -> Int[np.ndarray, "edges 2"]:
     outside = np.flatnonzero(((edges < 0) | (edges >= size)).any(axis=1))
     if outside.size:
         pair = tuple(edges[outside[0]].tolist())
-        raise InvalidConfig(
-            f"the pair {pair} names an unknown quantum; use 0 to {size - 1} (parent -1 marks a root)"
-        )
+        raise InvalidConfig(f"the pair {pair} is out of range; use 0 to {size - 1}, and parent -1 for a root")
     # One integer key per pair sorts an order of magnitude faster than rows do.
-    key = np.unique(edges[:, 0].astype(np.int64) * size + edges[:, 1].astype(np.int64))
+    key = distinct(edges[:, 0].astype(np.int64) * size + edges[:, 1].astype(np.int64))
     return np.stack([key // size, key % size], axis=1)

@@ -4,7 +4,7 @@ A million quanta take a few megabytes this way, and whole levels are handled at 
 """
 
 from dataclasses import dataclass
-from typing import Self, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
 from jaxtyping import Int
@@ -24,7 +24,7 @@ class Relation:
     target: Int[np.ndarray, " edges"]
 
     @classmethod
-    def from_pairs(cls, size: int, pairs: Int[np.ndarray, "edges 2"]) -> Self:
+    def from_pairs(cls, size: int, pairs: Int[np.ndarray, "edges 2"]) -> "Relation":
         """Rows over the first column of pairs that are sorted by first, then second column."""
         start = np.concatenate([[0], np.cumsum(np.bincount(pairs[:, 0], minlength=size))])
         return cls(frozen(start), frozen(np.ascontiguousarray(pairs[:, 1])))
@@ -53,7 +53,7 @@ def levels(predecessor: Relation, successor: Relation) -> Int[np.ndarray, " quan
         heights[wave] = level
         freed = successor.of_all(wave)
         np.subtract.at(missing, freed, 1)
-        level, wave = level + 1, np.unique(freed[missing[freed] == 0])
+        level, wave = level + 1, distinct(freed[missing[freed] == 0])
     left = np.flatnonzero(missing > 0)
     if left.size:
         raise InvalidConfig(_cycle_message(int(left[0]), predecessor, missing))
@@ -100,3 +100,9 @@ def _cycle_message(quantum: int, predecessor: Relation, missing: Int[np.ndarray,
 def frozen(array: np.ndarray) -> np.ndarray:
     array.setflags(write=False)
     return array
+
+
+def distinct(values: Int[np.ndarray, " values"]) -> Int[np.ndarray, " distinct"]:
+    """Each value once, ascending. (np.unique hashes integers since numpy 2.3, eight times slower here.)"""
+    ordered = np.sort(values)
+    return ordered[np.diff(ordered, prepend=-1) > 0]

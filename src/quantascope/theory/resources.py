@@ -7,13 +7,15 @@ systems, which leave these laws once they run out of quanta; those named `…_ex
 The geometric specialisation 1 + α = log_ρ β is `demand.exponent`.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from jaxtyping import Float, Int
-from numpy.typing import ArrayLike
 from scipy import special
 
 from quantascope.errors import InvalidConfig
 from quantascope.theory import _require
+from quantascope.theory._require import Numbers
 
 
 def tail_sum(K: int, alpha: float) -> float:
@@ -41,7 +43,9 @@ def rank_costs(count: int, delta_p: float, unit: float = 1.0) -> Float[np.ndarra
     return _require.positive_number("unit", unit) * ranks ** _delta("delta_p", delta_p)
 
 
-def parameter_frontier(costs: ArrayLike, parameters: ArrayLike) -> Int[np.ndarray, " budgets"]:
+def parameter_frontier(
+    costs: Float[np.ndarray, " ranks"] | Sequence[float], parameters: Numbers
+) -> Int[np.ndarray, " budgets"]:
     """K(P): how many quanta, in the order given, fit each parameter budget.
 
     >>> parameter_frontier(rank_costs(4, 1.0), [0.5, 3.0, 9.0, 1000.0]).tolist()
@@ -52,7 +56,10 @@ def parameter_frontier(costs: ArrayLike, parameters: ArrayLike) -> Int[np.ndarra
 
 
 def data_frontier(
-    demand: ArrayLike, examples: ArrayLike, delta_d: float, occurrences: float = 1.0
+    demand: Float[np.ndarray, " ranks"] | Sequence[float],
+    examples: Numbers,
+    delta_d: float,
+    occurrences: float = 1.0,
 ) -> Int[np.ndarray, " budgets"]:
     """K(D): the longest prefix of ranks with D p_k ≥ n k^{δ_D}, demand being sorted from the largest.
 
@@ -66,7 +73,9 @@ def data_frontier(
     return np.searchsorted(np.maximum.accumulate(needed), np.atleast_1d(examples), side="right")
 
 
-def unmet_demand(demand: ArrayLike, K: ArrayLike) -> Float[np.ndarray, " counts"]:
+def unmet_demand(
+    demand: Float[np.ndarray, " ranks"] | Sequence[float], K: Numbers
+) -> Float[np.ndarray, " counts"]:
     """L(K) − L_∞ of a finite system: the demand beyond its K most demanded quanta.
 
     >>> unmet_demand([0.25, 0.5, 0.125], [0, 1, 3]).tolist()
@@ -133,5 +142,5 @@ def _delta(name: str, delta: float) -> float:
     return float(delta)
 
 
-def _ranked(demand: ArrayLike) -> Float[np.ndarray, " ranks"]:
+def _ranked(demand: Float[np.ndarray, " ranks"] | Sequence[float]) -> Float[np.ndarray, " ranks"]:
     return np.sort(_require.positive("demand", demand))[::-1]

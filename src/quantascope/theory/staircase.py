@@ -4,21 +4,21 @@ A composed task is a Boolean function f of independent balanced inputs. With onl
 the best attainable cross-entropy is B(S) = E[H₂(P(f = 1 | inputs in S))] bits.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 from jaxtyping import Bool, Float
-from numpy.typing import ArrayLike
 
 from quantascope.errors import InvalidConfig
 from quantascope.theory import _require
+from quantascope.theory._require import Numbers
 
 LARGEST_ARITY = 20
 
 
-def binary_entropy(p: ArrayLike) -> Float[np.ndarray, "..."]:
+def binary_entropy(p: Numbers) -> Float[np.ndarray, "..."]:
     """H₂(p) in bits, exactly 0 at 0 and 1 and exactly 1 at 1/2.
 
     >>> binary_entropy([0.0, 0.5, 1.0]).tolist()
@@ -28,12 +28,9 @@ def binary_entropy(p: ArrayLike) -> Float[np.ndarray, "..."]:
     inside = (p >= 0) & (p <= 1)
     if not inside.all():
         raise InvalidConfig(f"the probability {p[~inside].flat[0]} is impossible; give numbers from 0 to 1")
-    return _surprise(p) + _surprise(1 - p)
-
-
-def _surprise(p: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+    both = np.stack([p, 1 - p])
     # log₂ 1 = 0 stands in where p = 0, whose limit is 0 as well.
-    return -p * np.log2(np.where(p > 0, p, 1.0)) + 0.0
+    return np.asarray((both * -np.log2(np.where(both > 0, both, 1.0))).sum(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +65,9 @@ class ConditionalLosses:
         return {subset: self.loss(subset) for subset in subsets}
 
 
-def conditional_losses(function: Callable[..., ArrayLike], arity: int) -> ConditionalLosses:
+def conditional_losses(
+    function: Callable[..., Bool[np.ndarray, " rows"] | bool], arity: int
+) -> ConditionalLosses:
     """B(S) of a function of `arity` Boolean columns, written with the operators & | ^ ~.
 
     >>> nand = conditional_losses(lambda a, b: ~(a & b), 2)
@@ -89,7 +88,9 @@ def conditional_losses(function: Callable[..., ArrayLike], arity: int) -> Condit
     return ConditionalLosses(np.broadcast_to(value, (2**arity,)).reshape((2,) * arity))
 
 
-def staircase(losses: ConditionalLosses, times: ArrayLike, t: ArrayLike) -> Float[np.ndarray, " times"]:
+def staircase(
+    losses: ConditionalLosses, times: Float[np.ndarray, " inputs"] | Sequence[float], t: Numbers
+) -> Float[np.ndarray, " times"]:
     """Predicted ℓ(t): B of the inputs acquired by t. `times` holds τ per input, infinity for never.
 
     >>> nand = conditional_losses(lambda private, shared: ~(private & shared), 2)

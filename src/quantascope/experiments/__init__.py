@@ -1,0 +1,22 @@
+"""The claims of the paper, one file each, by the name that the command line knows."""
+
+from quantascope.experiments import (
+    acquisition_clock,
+    child_parent_order,
+    composed_staircase,
+    flat_acquisition,
+)
+from quantascope.experiments.claim import Claim, Reproduction, reproduce
+from quantascope.experiments.result import Estimate, Result
+
+CLAIMS: dict[str, Claim] = {
+    claim.name: claim
+    for claim in (
+        flat_acquisition.CLAIM,
+        composed_staircase.CLAIM,
+        child_parent_order.CLAIM,
+        acquisition_clock.CLAIM,
+    )
+}
+
+__all__ = ["CLAIMS", "Claim", "Estimate", "Reproduction", "Result", "reproduce"]

@@ -1,0 +1,86 @@
+"""Demand is a clock, and depth costs a little more time (paper, appendix B, "Acquisition clock across depth").
+
+60 nodes in four trees, frequencies dealt to them whatever their depth, so that the two can be told apart.
+"""
+
+from collections.abc import Mapping
+
+from quantascope.acquisition import fit_clock, rank_correlation
+from quantascope.config import Config, Count
+from quantascope.experiments.claim import Claim
+from quantascope.experiments.forecasts import forecast_figures, forecast_tasks
+from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps
+from quantascope.experiments.result import Estimate
+from quantascope.models import MLPConfig
+from quantascope.tasks.hsp import RegularFamily, ZipfDemand
+from quantascope.training import TrainingConfig
+
+
+class AcquisitionClock(Config):
+    """Several pairs of a model seed and a rank assignment."""
+
+    learner: HSPLearner = HSPLearner(
+        family=RegularFamily(roots=4, depth=3, distractors=0, demand=ZipfDemand()),
+        training=TrainingConfig(steps=20_000),
+    )
+    seeds: tuple[Count, ...] = (0, 1, 2, 3, 4)
+
+
+def runs(config: AcquisitionClock) -> dict[str, HSPLearner]:
+    """One run per seed, which deals the ranks anew and initialises the network anew."""
+    base, family = config.learner, config.learner.family
+    assert isinstance(family, RegularFamily)
+    assert isinstance(family.demand, ZipfDemand)
+    return {
+        f"seed-{seed}": base.model_copy(
+            update={
+                "family": family.model_copy(
+                    update={"demand": family.demand.model_copy(update={"rank_seed": seed})}
+                ),
+                "model_seed": seed,
+                "data_seed": base.data_seed + seed,
+            }
+        )
+        for seed in config.seeds
+    }
+
+
+def measure(config: AcquisitionClock, curves: Mapping[str, LearningCurves]) -> dict[str, Estimate]:
+    """The clock with and without depth, over runs, and the forecasts."""
+    chosen = list(curves.values())
+    plain = [fit_clock(c.times.step, c.forest.task_probability) for c in chosen]
+    deep = [fit_clock(c.times.step, c.forest.task_probability, c.forest.depth) for c in chosen]
+    spearman = [rank_correlation(c.times.step, c.forest.task_probability) for c in chosen]
+    over = Estimate.over_runs
+    return {
+        "gamma": over("exponent γ of T ∝ π^(−γ)", [fit.gamma for fit in plain]),
+        "r2": over("R² of the clock", [fit.r2 for fit in plain]),
+        "r2_with_depth": over("R² of the clock with depth", [fit.r2 for fit in deep]),
+        "cost_per_level": over("time cost per level", [fit.cost_per_level or 1.0 for fit in deep], "×"),
+        "gamma_with_depth": over("exponent γ with depth", [fit.gamma for fit in deep]),
+        "spearman": over("Spearman of frequency and time", spearman),
+        "functions_acquired": over("functions acquired", [fit.functions for fit in plain], "functions"),
+    } | forecast_figures([forecast_tasks(c) for c in chosen])
+
+
+CLAIM = Claim(
+    name="acquisition-clock",
+    says="acquisition time goes as one over frequency, times a cost for every level of depth",
+    presets={
+        "quick": AcquisitionClock(
+            learner=HSPLearner(
+                family=RegularFamily(roots=4, depth=2, pool=16, distractors=0, demand=ZipfDemand()),
+                model=MLPConfig(width=128),
+                training=TrainingConfig(steps=5_000),
+                batch_size=256,
+            ),
+            seeds=(0, 1),
+        ),
+        "full": AcquisitionClock(),
+        "paper": AcquisitionClock(seeds=(0,)),
+    },
+    runs=runs,
+    work=learn,
+    steps=learner_steps,
+    measure=measure,
+)

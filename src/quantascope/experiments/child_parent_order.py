@@ -1,0 +1,120 @@
+"""Demand against conditional complexity: parents first or children first (paper, figure 3; appendix B).
+
+Sixteen roots with two children each. A child asked about as often as its parent is acquired after it; asked
+five times as often, before it. The loss follows the reconstruction of the basis that was really learned.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from quantascope.acquisition import reconstructed_loss
+from quantascope.config import Config, Count, Positive, PositiveFloat
+from quantascope.experiments.claim import Claim
+from quantascope.experiments.forecasts import forecast_figures, forecast_tasks
+from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps
+from quantascope.experiments.result import Estimate
+from quantascope.models import MLPConfig
+from quantascope.tasks.hsp import LevelRatio, RegularFamily
+from quantascope.training import TrainingConfig
+
+Curves = Mapping[str, LearningCurves]
+
+
+class ChildParentOrder(Config):
+    """Ratios of child to parent frequency, several model seeds each."""
+
+    learner: HSPLearner = HSPLearner(
+        family=RegularFamily(roots=16, depth=1, distractors=0), training=TrainingConfig(steps=8_000)
+    )
+    ratios: tuple[PositiveFloat, ...] = (1.1, 2.0, 5.0)
+    model_seeds: tuple[Count, ...] = (0, 1, 2)
+    error_through: Positive = 4_000
+
+
+def runs(config: ChildParentOrder) -> dict[str, HSPLearner]:
+    """Every ratio with every model seed; the supports stay the same."""
+    family = config.learner.family
+    assert isinstance(family, RegularFamily)
+    return {
+        f"ratio-{ratio:g}-model-{seed}": config.learner.model_copy(
+            update={
+                "family": family.model_copy(update={"demand": LevelRatio(ratio=ratio)}),
+                "model_seed": seed,
+                "data_seed": config.learner.data_seed + seed,
+            }
+        )
+        for ratio in config.ratios
+        for seed in config.model_seeds
+    }
+
+
+def of_ratio(curves: Curves, ratio: float) -> list[LearningCurves]:
+    """The runs of one ratio."""
+    return [c for name, c in curves.items() if name.startswith(f"ratio-{ratio:g}-")]
+
+
+def child_first_share(curves: LearningCurves) -> float:
+    """Share of children that are acquired before their parent."""
+    forest, step = curves.forest, np.where(curves.times.acquired, curves.times.step, np.inf)
+    children = np.flatnonzero(forest.parent >= 0)
+    return float(np.mean(step[children] < step[forest.parent[children]]))
+
+
+def reconstruction_error(curves: LearningCurves, through: int, *, closed: bool) -> float:
+    """Median absolute difference of the network's loss and its reconstruction, in bits."""
+    evaluated = curves.history.step
+    rebuilt = reconstructed_loss(curves.forest, curves.times.step, evaluated, closed=closed)
+    return float(np.median(np.abs(rebuilt - curves.loss)[evaluated <= through]))
+
+
+def reconstruction_gap(curves: LearningCurves, through: int) -> float:
+    """Median absolute difference of the two reconstructions, in bits."""
+    evaluated, step = curves.history.step, curves.times.step
+    direct, closed = (reconstructed_loss(curves.forest, step, evaluated, closed=c) for c in (False, True))
+    return float(np.median(np.abs(direct - closed)[evaluated <= through]))
+
+
+def measure(config: ChildParentOrder, curves: Curves) -> dict[str, Estimate]:
+    """Order, errors of both reconstructions at every ratio, and the forecasts at each."""
+    through = config.error_through
+    acquired = [c.times.acquired.sum() for c in curves.values()]
+    figures = {"functions_acquired": Estimate.over_runs("functions acquired", acquired, "functions")}
+    for ratio in config.ratios:
+        chosen, key = of_ratio(curves, ratio), f"{ratio:g}".replace(".", "_")
+        quantities = {
+            # The paper pools three seeds of 32 children.
+            "child_first": ("children before their parent, of 96", [96 * child_first_share(c) for c in chosen], "of 96"),
+            "direct_error": ("error of the direct basis", [reconstruction_error(c, through, closed=False) for c in chosen], "bits"),
+            "closed_error": ("error of the ancestor-closed basis", [reconstruction_error(c, through, closed=True) for c in chosen], "bits"),
+            "reconstructions_differ": ("difference of the two reconstructions", [reconstruction_gap(c, through) for c in chosen], "bits"),
+        }
+        for name, (says, values, unit) in quantities.items():
+            figures[f"{name}_{key}"] = Estimate.over_runs(f"{says}, ratio {ratio:g}", values, unit)
+        for name, estimate in forecast_figures([forecast_tasks(c) for c in chosen]).items():
+            figures[f"{name}_{key}"] = estimate
+    return figures
+
+
+CLAIM = Claim(
+    name="child-parent-order",
+    says="frequency decides whether a composed task is learned after its parent or before it",
+    presets={
+        "quick": ChildParentOrder(
+            learner=HSPLearner(
+                family=RegularFamily(roots=6, depth=1, pool=12, distractors=0),
+                model=MLPConfig(width=128),
+                training=TrainingConfig(steps=3_000),
+                batch_size=256,
+            ),
+            ratios=(1.1, 5.0),
+            model_seeds=(0, 1),
+        ),
+        "full": ChildParentOrder(model_seeds=(0, 1, 2, 3, 4)),
+        "paper": ChildParentOrder(),
+    },
+    runs=runs,
+    work=learn,
+    steps=learner_steps,
+    measure=measure,
+)

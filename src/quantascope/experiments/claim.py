@@ -1,0 +1,77 @@
+"""What a claim of the paper is made of, and how one is reproduced.
+
+    config  -> runs             the preset says which networks to train
+    runs    -> run directories  on an engine; those that are there are reused
+    curves  -> figures          with intervals over runs
+"""
+
+import importlib.metadata
+import platform
+import subprocess
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from quantascope.artefact import write_json
+from quantascope.config import Config
+from quantascope.experiments.result import Estimate, Result
+from quantascope.run import RunDirectory
+from quantascope.sweep import Watcher, Work, run_all
+
+Preset = Literal["quick", "full", "paper"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A claim, named as on the command line."""
+
+    name: str
+    says: str
+    presets: Mapping[str, Any]
+    runs: Callable[[Any], Mapping[str, Any]]
+    work: Work
+    steps: Callable[[Any], int]
+    measure: Callable[[Any, Mapping[str, Any]], Mapping[str, Estimate]]
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A reproduced claim: its result, the evidence it was read from, and where it was written."""
+
+    result: Result
+    config: Any
+    evidence: Mapping[str, Any]
+    folder: Path
+
+
+def reproduce(
+    claim: Claim, config: Config, *, preset: str, folder: Path, engine: Executor, watch: Watcher | None = None
+) -> Reproduction:
+    """Train what the claim needs under `folder`, measure it, and write `result.json`."""
+    run = RunDirectory.open(folder, config)
+    with run.locked():
+        labelled = claim.runs(config)
+        jobs = {folder / "runs" / label: learner for label, learner in labelled.items()}
+        run_all(claim.work, jobs, engine=engine, steps=claim.steps, watch=watch)
+        evidence = {path.name: claim.work(learner, path, None) for path, learner in jobs.items()}
+        result = Result.of(claim.name, preset, config, claim.measure(config, evidence), made_with())
+        write_json(folder / "result.json", result.to_json())
+    return Reproduction(result, config, evidence, folder)
+
+
+def made_with() -> dict[str, str]:
+    """Versions that a result depends on, and the commit of the source if it is a checkout."""
+    packages = {name: importlib.metadata.version(name) for name in ("quantascope", "torch", "numpy")}
+    return {**packages, "python": platform.python_version(), "commit": _commit()}
+
+
+def _commit() -> str:
+    git = ["git", "-C", str(Path(__file__).parent)]
+    try:
+        head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+        changed = subprocess.run([*git, "status", "--porcelain", "--", "."], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return f"{head}-changed" if changed.strip() else head

@@ -1,0 +1,136 @@
+"""Sharp acquisitions under a smooth loss, in the order of demand (paper, section 4.2, figure 2a; appendix A.3).
+
+64 unrelated parities are asked at frequencies 1/rank. Each is acquired at once and at its own time; their
+weighted mean falls smoothly. Frequent tasks come first, imperfectly.
+"""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from quantascope.acquisition import ClockFit, fit_clock, rank_correlation, transition_breadth
+from quantascope.config import Config, Count
+from quantascope.experiments.claim import Claim
+from quantascope.experiments.forecasts import forecast_figures, forecast_tasks
+from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps
+from quantascope.experiments.result import Estimate
+from quantascope.models import MLPConfig
+from quantascope.tasks.hsp import FlatFamily
+from quantascope.training import TrainingConfig
+
+Curves = Mapping[str, LearningCurves]
+
+
+class FlatAcquisition(Config):
+    """Every model seed with every rank assignment, or only those that share the first of one of them."""
+
+    learner: HSPLearner = HSPLearner()
+    model_seeds: tuple[Count, ...] = (0, 1, 2)
+    rank_seeds: tuple[Count, ...] = (0, 1, 2)
+    crossed: bool = True
+
+
+def runs(config: FlatAcquisition) -> dict[str, HSPLearner]:
+    """The displayed setting first."""
+    family = config.learner.family
+    assert isinstance(family, FlatFamily)
+    pairs = [(model, rank) for model in config.model_seeds for rank in config.rank_seeds]
+    if not config.crossed:
+        pairs = [(m, r) for m, r in pairs if m == config.model_seeds[0] or r == config.rank_seeds[0]]
+    return {
+        f"model-{model}-ranks-{rank}": config.learner.model_copy(
+            update={
+                "family": family.model_copy(update={"rank_seed": rank}),
+                "model_seed": model,
+                "data_seed": config.learner.data_seed + model,
+            }
+        )
+        for model, rank in pairs
+    }
+
+
+def acquired(curves: LearningCurves) -> float:
+    """How many tasks were acquired."""
+    return float(curves.times.acquired.sum())
+
+
+def last_acquired_step(curves: LearningCurves) -> float:
+    """When the last task was acquired; undefined if some never was."""
+    return float(curves.times.step.max())
+
+
+def all_exact_step(curves: LearningCurves) -> float:
+    """The first evaluation at which every task is exact; undefined if there is none."""
+    exact = curves.history.values["exact"].all(1)
+    return float(curves.history.step[exact.argmax()]) if exact.any() else np.nan
+
+
+def spearman(curves: LearningCurves) -> float:
+    """Rank correlation of frequency and acquisition time."""
+    return rank_correlation(curves.times.step, curves.forest.task_probability)
+
+
+def task_breadth(curves: LearningCurves) -> float:
+    """Median transition breadth of the acquired tasks."""
+    return float(np.median(transition_breadth(curves.history.step, curves.task_loss[:, curves.times.acquired])))
+
+
+def breadth_ratio(curves: LearningCurves) -> float:
+    """Transition breadth of the weighted loss over that of the median task."""
+    return float(transition_breadth(curves.history.step, curves.loss[:, None])[0]) / task_breadth(curves)
+
+
+def measure(config: FlatAcquisition, curves: Curves) -> dict[str, Estimate]:
+    """The paper's figures, each over the runs that vary what it varied, and the forecasts."""
+    first_model, first_ranks = f"model-{config.model_seeds[0]}-", f"-ranks-{config.rank_seeds[0]}"
+    by_model = {name: c for name, c in curves.items() if name.endswith(first_ranks)}
+    by_ranks = {name: c for name, c in curves.items() if name.startswith(first_model)}
+
+    def over(chosen: Curves, says: str, value: Callable[[LearningCurves], float], unit: str = "") -> Estimate:
+        return Estimate.over_runs(says, [value(c) for c in chosen.values()], unit)
+
+    figures = {
+        "acquired_displayed": over(curves, "tasks acquired", acquired, "tasks"),
+        "last_acquired_step_displayed": over(curves, "step of the last acquisition", last_acquired_step, "steps"),
+        "all_exact_step_displayed": over(curves, "first step with all tasks exact", all_exact_step, "steps"),
+        "spearman_displayed": over(curves, "Spearman of frequency and time", spearman),
+        "clock_r2_displayed": over(curves, "R² of the clock", lambda c: _clock(c).r2),
+        "clock_gamma": over(curves, "exponent γ of the clock", lambda c: _clock(c).gamma),
+        "breadth_ratio_displayed": over(curves, "breadth of the weighted loss over the median task", breadth_ratio, "×"),
+        "task_breadth": over(curves, "median breadth of a task", task_breadth, "steps"),
+    }
+    for seed in config.model_seeds[1:]:
+        figures[f"acquired_model_seed_{seed}"] = over(by_model, "tasks acquired, over model seeds", acquired, "tasks")
+        figures[f"spearman_model_seed_{seed}"] = over(by_model, "Spearman, over model seeds", spearman)
+    for seed in config.rank_seeds[1:]:
+        figures[f"acquired_rank_assignment_{seed}"] = over(by_ranks, "tasks acquired, over rank assignments", acquired, "tasks")
+        figures[f"spearman_rank_assignment_{seed}"] = over(by_ranks, "Spearman, over rank assignments", spearman)
+    return figures | forecast_figures([forecast_tasks(c) for c in curves.values()])
+
+
+def _clock(curves: LearningCurves) -> ClockFit:
+    return fit_clock(curves.times.step, curves.forest.task_probability)
+
+
+CLAIM = Claim(
+    name="flat-acquisition",
+    says="tasks are acquired one by one, sharply, in the order of demand; their mean loss is smooth",
+    presets={
+        "quick": FlatAcquisition(
+            learner=HSPLearner(
+                family=FlatFamily(tasks=32, pool=16, distractors=16),
+                model=MLPConfig(width=128),
+                training=TrainingConfig(steps=6_000),
+                batch_size=256,
+            ),
+            model_seeds=(0, 1),
+            rank_seeds=(0,),
+        ),
+        "full": FlatAcquisition(),
+        "paper": FlatAcquisition(crossed=False),
+    },
+    runs=runs,
+    work=learn,
+    steps=learner_steps,
+    measure=measure,
+)

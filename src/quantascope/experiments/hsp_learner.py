@@ -1,0 +1,97 @@
+"""One network learning one forest: the run that every HSP experiment is made of."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from quantascope.acquisition import AcquisitionTimes, acquisition_times, evaluate_panel
+from quantascope.artefact import read_table, write_table
+from quantascope.config import Config, Count, Positive
+from quantascope.models import MLPConfig, TaskMLP
+from quantascope.run import RunDirectory
+from quantascope.tasks.hsp import Batch, Family, FlatFamily, Forest, FreshBatches, Panel, balanced_panel, build_forest
+from quantascope.training import History, Progress, TrainingConfig, train
+
+METRICS = "metrics.parquet"
+
+
+class HSPLearner(Config):
+    """A task-conditioned MLP on fresh i.i.d. batches of a forest."""
+
+    family: Family = FlatFamily()
+    model: MLPConfig = MLPConfig()
+    training: TrainingConfig = TrainingConfig()
+    batch_size: Positive = 512
+    panel_inputs: Positive = 256
+    model_seed: Count = 0
+    data_seed: Count = 7000
+    panel_seed: Count = 10_000
+
+
+@dataclass(frozen=True)
+class LearningCurves:
+    """What was measured on one network while it learned."""
+
+    config: HSPLearner
+    history: History
+
+    @cached_property
+    def forest(self) -> Forest:
+        """The forest that it learned."""
+        return build_forest(self.config.family)
+
+    @property
+    def task_loss(self) -> Float[np.ndarray, "evaluations tasks"]:
+        """Held-out loss of each task in bits."""
+        return self.history.values["loss"]
+
+    @property
+    def loss(self) -> Float[np.ndarray, " evaluations"]:
+        """Held-out loss weighted by how often each task is asked, in bits."""
+        return self.task_loss @ self.forest.task_probability
+
+    @cached_property
+    def times(self) -> AcquisitionTimes:
+        """When each task was acquired."""
+        return acquisition_times(self.history.step, self.history.values["coefficient"])
+
+
+def learn(config: HSPLearner, path: Path, progress: Progress | None = None) -> LearningCurves:
+    """Train, or take up, or just read the run of this config at `path`."""
+    run = RunDirectory.open(path, config)
+    with run.locked():
+        if not (path / METRICS).exists():
+            write_table(path / METRICS, _train(config, run, progress).to_table(), made_by=run.hash)
+        return LearningCurves(config, History.from_table(read_table(path / METRICS, made_by=run.hash)))
+
+
+def learner_steps(config: HSPLearner) -> int:
+    """How many updates a run takes."""
+    return config.training.steps
+
+
+def _train(config: HSPLearner, run: RunDirectory, progress: Progress | None) -> History:
+    forest = build_forest(config.family)
+    panel = balanced_panel(forest, inputs=config.panel_inputs, seed=config.panel_seed)
+    return train(
+        TaskMLP(sensors=forest.sensors, tasks=len(forest.tasks), config=config.model, seed=config.model_seed),
+        batches=FreshBatches(forest, batch_size=config.batch_size, seed=config.data_seed),
+        objective=_hand_written_gradient,
+        config=config.training,
+        evaluate=lambda model: _measure(model, panel),
+        run=run,
+        progress=progress,
+    )
+
+
+def _hand_written_gradient(model: torch.nn.Module, batch: Batch, step: int) -> dict[str, torch.Tensor]:
+    assert isinstance(model, TaskMLP)
+    return {"cross_entropy": model.loss_and_gradient(*batch)}
+
+
+def _measure(model: TaskMLP, panel: Panel) -> dict[str, np.ndarray]:
+    return {name: value.numpy() for name, value in evaluate_panel(model, panel).items()}

@@ -1,0 +1,1 @@
+"""What people look at: the scoreboard, tables, figures and progress."""

@@ -1,0 +1,31 @@
+"""One figure per claim, drawn from a reproduction's evidence."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from quantascope.artefact import write_bytes
+from quantascope.experiments import Reproduction
+from quantascope.report.figures import acquisition_clock, child_parent_order, composed_staircase, flat_acquisition
+from quantascope.report.figures.style import house_style
+
+DRAWERS: dict[str, Callable[[Reproduction], Figure]] = {
+    "flat-acquisition": flat_acquisition.draw,
+    "composed-staircase": composed_staircase.draw,
+    "child-parent-order": child_parent_order.draw,
+    "acquisition-clock": acquisition_clock.draw,
+}
+
+
+def write_figure(reproduction: Reproduction) -> Path:
+    """Draw the figure of a reproduced claim beside its result; the path of the picture."""
+    file = reproduction.folder / "figure.png"
+    with house_style():
+        figure = DRAWERS[reproduction.result.claim](reproduction)
+        for suffix in (".svg", ".png"):
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=suffix[1:], metadata={"Date": None} if suffix == ".svg" else None)
+            write_bytes(file.with_suffix(suffix), buffer.getvalue())
+    return file

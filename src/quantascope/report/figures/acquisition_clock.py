@@ -1,0 +1,46 @@
+"""Figure of the acquisition-clock claim."""
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from quantascope.acquisition import fit_clock
+from quantascope.experiments import Reproduction
+from quantascope.experiments.forecasts import forecast_tasks
+from quantascope.experiments.hsp_learner import LearningCurves
+from quantascope.report.figures.style import forecast_panel, panels, title
+
+_MARKERS = "osD^v<>P"
+
+
+def draw(reproduction: Reproduction) -> Figure:
+    """Acquisition step against frequency by depth, the cost of a level, and the forecast."""
+    runs = list(reproduction.evidence.values())
+    figure, (clock, forecast) = panels(2, width=4.0, height=3.2)
+    _clock(clock, runs)
+    forecast_panel(forecast, [forecast_tasks(run) for run in runs], letter="b", what="function")
+    return figure
+
+
+def _clock(axes: Axes, runs: list[LearningCurves]) -> None:
+    frequency = np.concatenate([run.forest.task_probability for run in runs])
+    step = np.concatenate([run.times.step for run in runs])
+    depth = np.concatenate([run.forest.depth for run in runs])
+    fit = fit_clock(step, frequency, depth)
+    seen = np.isfinite(step)
+    cost = np.log(fit.cost_per_level or 1.0)
+    offset = np.mean(np.log(step[seen]) + fit.gamma * np.log(frequency[seen]) - cost * depth[seen])
+    line = np.geomspace(frequency.min(), frequency.max(), 2)
+    for level in np.unique(depth):
+        colour = mpl.colormaps["viridis"](0.9 * level / max(1, depth.max()))
+        at = depth == level
+        axes.scatter(frequency[at], step[at], s=14, marker=_MARKERS[level], color=colour, alpha=0.7, linewidths=0, label=f"depth {level}")
+        axes.plot(line, np.exp(offset + cost * level) * line**-fit.gamma, color=colour, linewidth=1)
+    axes.set(xscale="log", yscale="log", xlabel="query frequency π", ylabel="acquisition step T")
+    axes.legend(loc="lower left", handletextpad=0.1)
+    axes.text(
+        0.97, 0.96, f"$T\\propto\\pi^{{-{fit.gamma:.2f}}}\\times{np.exp(cost):.2f}^\\mathrm{{depth}}$",
+        transform=axes.transAxes, ha="right", va="top",
+    )  # fmt: skip
+    title(axes, "a", f"frequency and depth, {len(runs)} runs")

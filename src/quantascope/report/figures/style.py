@@ -1,0 +1,73 @@
+"""How figures look: one palette that survives colour-blindness and print, and the panels that claims share."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from quantascope.experiments.forecasts import Forecasts
+
+# Okabe and Ito's palette.
+VERMILLION, BLUE, GREEN, SKY, ORANGE, PURPLE, GREY = (
+    "#D55E00", "#0072B2", "#009E73", "#56B4E9", "#E69F00", "#CC79A7", "#999999",
+)  # fmt: skip
+
+_SETTINGS: dict[str, Any] = {
+    "figure.dpi": 150,
+    "figure.constrained_layout.use": True,
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "svg.hashsalt": "quantascope",
+    "svg.fonttype": "none",
+}
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Everything drawn inside looks alike."""
+    with mpl.rc_context(_SETTINGS):
+        yield
+
+
+def panels(count: int, *, width: float = 3.5, height: float = 3.0) -> tuple[Figure, list[Axes]]:
+    """A row of panels."""
+    figure = Figure(figsize=(width * count, height))
+    return figure, [figure.add_subplot(1, count, index + 1) for index in range(count)]
+
+
+def title(axes: Axes, letter: str, text: str) -> None:
+    """A panel's letter and what it shows."""
+    axes.set_title(f"$\\bf{{({letter})}}$ {text}")
+
+
+def forecast_panel(axes: Axes, forecasts: Sequence[Forecasts], *, letter: str, what: str = "task") -> None:
+    """Foretold against measured acquisition steps, demand alone and demand over κ."""
+    measured = np.concatenate([f.measured for f in forecasts])
+    kinds = {
+        "demand alone": (np.concatenate([f.demand.step for f in forecasts]), "o", GREY, "none"),
+        "demand / complexity": (np.concatenate([f.conditional.step for f in forecasts]), "o", BLUE, BLUE),
+    }
+    for label, (step, marker, edge, face) in kinds.items():
+        axes.scatter(
+            step, measured, s=10, marker=marker, edgecolors=edge, facecolors=face, linewidths=0.6, alpha=0.8, label=label
+        )
+    _diagonal(axes, np.concatenate([measured, *(step for step, *_ in kinds.values())]))
+    axes.set(xscale="log", yscale="log", xlabel="foretold acquisition step", ylabel="measured acquisition step")
+    axes.legend(loc="upper left", handletextpad=0.1)
+    title(axes, letter, f"unseen {what}s, time unit from the rest")
+
+
+def _diagonal(axes: Axes, values: Float[np.ndarray, " values"]) -> None:
+    low, high = np.nanmin(values) / 1.2, np.nanmax(values) * 1.2
+    axes.plot([low, high], [low, high], color="black", linewidth=0.8)
+    axes.set(xlim=(low, high), ylim=(low, high))

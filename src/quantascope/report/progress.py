@@ -1,0 +1,75 @@
+"""A sweep while it runs: a live table on a terminal, a line now and then in a log."""
+
+import sys
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from quantascope.sweep import RunStatus
+
+_SECONDS_BETWEEN_LOG_LINES = 30.0
+
+
+class SweepDisplay:
+    """Call it with the status of all runs; it shows run, step, loss and time left."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True)
+        self._live = Live(console=self._console, transient=True) if self._console.is_terminal else None
+        self._began, self._logged = time.monotonic(), 0.0
+        self._first: dict[str, tuple[float, int]] = {}
+
+    def __enter__(self) -> "SweepDisplay":
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._live:
+            self._live.stop()
+
+    def __call__(self, statuses: list[RunStatus]) -> None:
+        now = time.monotonic()
+        left = {status.label: self._left(status, now) for status in statuses}
+        if self._live:
+            self._live.update(_table(statuses, left))
+        elif now - self._logged >= _SECONDS_BETWEEN_LOG_LINES or all(s.finished for s in statuses):
+            self._logged = now
+            print(_line(statuses, left, now - self._began), file=sys.stderr, flush=True)
+
+    def _left(self, status: RunStatus, now: float) -> float | None:
+        """Seconds that this run still needs at the pace seen since it was first seen moving."""
+        if status.step == 0:
+            return None
+        began, start = self._first.setdefault(status.label, (now, status.step))
+        done = status.step - start
+        return (now - began) / done * (status.steps - status.step) if done else None
+
+
+def _table(statuses: list[RunStatus], left: dict[str, float | None]) -> Table:
+    table = Table("run", "step", "of", "loss", "time left")
+    for status in statuses:
+        loss = "" if status.loss is None else f"{status.loss:.4f}"
+        remaining = "done" if status.finished else "waiting" if status.step == 0 else clock(left[status.label])
+        table.add_row(status.label, f"{status.step:,}", f"{status.steps:,}", loss, remaining)
+    return table
+
+
+def _line(statuses: list[RunStatus], left: dict[str, float | None], elapsed: float) -> str:
+    moving = [f"{s.label} {s.step:,}/{s.steps:,}" for s in statuses if s.step and not s.finished]
+    longest = max((value for s in statuses if not s.finished and (value := left[s.label])), default=None)
+    finished = sum(s.finished for s in statuses)
+    rest = f"; {', '.join(moving)}; {clock(longest)} left in these" if moving else ""
+    return f"[{clock(elapsed)}] {finished} of {len(statuses)} runs done{rest}"
+
+
+def clock(seconds: float | None) -> str:
+    """Seconds as minutes and seconds.
+
+    >>> clock(75.2)
+    '1:15'
+    """
+    return "?" if seconds is None else f"{int(seconds) // 60}:{int(seconds) % 60:02d}"

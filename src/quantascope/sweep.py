@@ -1,0 +1,92 @@
+"""Many runs on one engine, watched while they work.
+
+A run is a function of a config and a folder. While it works it notes its progress in the folder, where the
+watching process finds it: this needs a shared file system and nothing else, whatever the engine is.
+"""
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_EXCEPTION, Executor, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quantascope.config import Config
+from quantascope.errors import EngineFailed
+from quantascope.training import Progress
+
+Work = Callable[[Any, Path, Progress | None], Any]
+"""Makes the run of a config in a folder, or reads it if it is there."""
+PROGRESS = "progress.json"
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """How far a run is."""
+
+    label: str
+    steps: int
+    step: int
+    loss: float | None
+    finished: bool
+
+
+Watcher = Callable[[list[RunStatus]], None]
+
+
+def run_all(
+    work: Work, jobs: Mapping[Path, Config], *, engine: Executor, steps: Callable[[Any], int], watch: Watcher | None = None
+) -> None:
+    """Do every job that is not done yet; the first error stops the sweep and what has not begun."""
+    futures = {path: engine.submit(_work_noting_progress, work, config, path) for path, config in jobs.items()}
+    try:
+        with _stopping(engine):
+            while True:
+                done, pending = wait(futures.values(), timeout=0.5, return_when=FIRST_EXCEPTION)
+                if watch:
+                    watch([_status(path, steps(config), futures[path]) for path, config in jobs.items()])
+                for future in done:
+                    future.result()
+                if not pending:
+                    return
+    except BrokenProcessPool as error:
+        raise EngineFailed("a worker process died, perhaps for lack of memory; run the same command to resume") from error
+
+
+@contextmanager
+def _stopping(engine: Executor) -> Iterator[None]:
+    """Leave no worker behind, whatever ends the sweep early; runs resume from their last saved state."""
+    try:
+        yield
+    except BaseException:
+        processes = getattr(engine, "_processes", None) or {}
+        workers = list(processes.values())
+        engine.shutdown(wait=False, cancel_futures=True)
+        for worker in workers:
+            worker.terminate()
+        raise
+
+
+def _work_noting_progress(work: Work, config: Config, path: Path) -> None:
+    file = path / PROGRESS
+
+    def note(step: int, loss: float) -> None:
+        partial = file.with_suffix(f".{os.getpid()}.partial")
+        partial.write_text(json.dumps({"step": step, "loss": loss, "time": time.time()}))
+        partial.replace(file)
+
+    work(config, path, note)
+    file.unlink(missing_ok=True)
+
+
+def _status(path: Path, steps: int, future: Future[None]) -> RunStatus:
+    try:
+        noted = json.loads((path / PROGRESS).read_text())
+    except (OSError, ValueError):
+        noted = {"step": 0, "loss": None}
+    finished = future.done() and future.exception() is None
+    return RunStatus(path.name, steps, steps if finished else noted["step"], noted["loss"], finished)
