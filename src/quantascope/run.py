@@ -50,7 +50,9 @@ class RunDirectory:
         if not isinstance(found, dict) or not isinstance(found.get("config"), dict):
             raise DamagedArtefact(f"{file} is not the config of a quantascope run; choose another folder")
         if found.get("kind") != described["kind"]:
-            raise RunMismatch(f"{path} is a run of {found.get('kind')}, not of {described['kind']}; choose another folder")
+            raise RunMismatch(
+                f"{path} is a run of {found.get('kind')}, not of {described['kind']}; choose another folder"
+            )
         if found.get("format") != FORMAT or found.get("hash") != run.hash:
             changes = "; ".join(differences(found["config"], described["config"])[:3]) or "its format"
             raise RunMismatch(f"{path} belongs to another config ({changes}); choose another folder or remove it")
@@ -62,11 +64,15 @@ class RunDirectory:
         try:
             handle = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT)
         except OSError as error:
-            raise StorageFailed(f"cannot write to {self.path}: {error.strerror}; mend permissions or write elsewhere") from error
+            raise StorageFailed(
+                f"cannot write to {self.path}: {error.strerror}; mend permissions or write elsewhere"
+            ) from error
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
         except BlockingIOError:
-            raise RunMismatch(f"{self.path} is in use by another process; wait for it or use another folder") from None
+            raise RunMismatch(
+                f"{self.path} is in use by another process; wait for it or use another folder"
+            ) from None
         finally:
             os.close(handle)

@@ -39,7 +39,12 @@ Watcher = Callable[[list[RunStatus]], None]
 
 
 def run_all(
-    work: Work, jobs: Mapping[Path, Config], *, engine: Executor, steps: Callable[[Any], int], watch: Watcher | None = None
+    work: Work,
+    jobs: Mapping[Path, Config],
+    *,
+    engine: Executor,
+    steps: Callable[[Any], int],
+    watch: Watcher | None = None,
 ) -> None:
     """Do every job that is not done yet; the first error stops the sweep and what has not begun."""
     futures = {path: engine.submit(_work_noting_progress, work, config, path) for path, config in jobs.items()}
@@ -54,7 +59,9 @@ def run_all(
                 if not pending:
                     return
     except BrokenProcessPool as error:
-        raise EngineFailed("a worker process died, perhaps for lack of memory; run the same command to resume") from error
+        raise EngineFailed(
+            "a worker process died, perhaps for lack of memory; run the same command to resume"
+        ) from error
 
 
 @contextmanager

@@ -201,9 +201,7 @@ def test_example_priority_sums_the_priorities_of_required_frontier_quanta(pairs,
         dense = example_priority(poset, demand, kappa, run, requires, t)
         np.testing.assert_allclose(dense, expected, rtol=1e-12)
         for form in (sparse.csr_array, sparse.coo_matrix):
-            np.testing.assert_array_equal(
-                example_priority(poset, demand, kappa, run, form(requires), t), dense
-            )
+            np.testing.assert_array_equal(example_priority(poset, demand, kappa, run, form(requires), t), dense)
 
 
 @given(pairs=prerequisites(), data=st.data())

@@ -58,8 +58,8 @@ def test_the_data_frontier_ends_before_the_first_rank_that_lacks_examples(demand
 
 
 def test_the_data_frontier_is_a_prefix_even_when_deeper_ranks_need_fewer_occurrences():
-    # k^{−0.9}/p_k = 2, 5.36, 3.72, 2.87: at D = 3 rank 4 could be learned, but ranks 2 and 3 are missing.
-    assert data_frontier([0.5, 0.1, 0.1, 0.1], [1.0, 3.0, 6.0], delta_d=-0.9).tolist() == [0, 1, 4]
+    # k^{−0.9}/p_k = 2, 5.36, 3.72, 2.87: at D = 4 ranks 3 and 4 have enough, but rank 2 is missing.
+    assert data_frontier([0.5, 0.1, 0.1, 0.1], [1.0, 4.0, 6.0], delta_d=-0.9).tolist() == [0, 1, 4]
 
 
 @given(demands)

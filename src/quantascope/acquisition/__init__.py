@@ -4,7 +4,12 @@ from quantascope.acquisition.clock import ClockFit, fit_clock, rank_correlation
 from quantascope.acquisition.forecast import Forecast, forecast, simulate_modes, simulate_tasks
 from quantascope.acquisition.functional import evaluate_panel, functional_coefficient, mode_fraction
 from quantascope.acquisition.reconstruction import closed_step, reconstructed_loss
-from quantascope.acquisition.times import AcquisitionTimes, acquisition_times, first_crossing, transition_breadth
+from quantascope.acquisition.times import (
+    AcquisitionTimes,
+    acquisition_times,
+    first_crossing,
+    transition_breadth,
+)
 
 __all__ = [
     "AcquisitionTimes",

@@ -40,7 +40,9 @@ def fit_clock(
         )
     fit = sm.OLS(np.log(step[seen]), sm.add_constant(np.column_stack(columns))).fit()
     cost = float(np.exp(fit.params[2])) if depth is not None else None
-    return ClockFit(gamma=-float(fit.params[1]), r2=float(fit.rsquared), cost_per_level=cost, functions=int(seen.sum()))
+    return ClockFit(
+        gamma=-float(fit.params[1]), r2=float(fit.rsquared), cost_per_level=cost, functions=int(seen.sum())
+    )
 
 
 def rank_correlation(step: Float[np.ndarray, " functions"], probability: Float[np.ndarray, " functions"]) -> float:

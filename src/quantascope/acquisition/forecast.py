@@ -13,8 +13,7 @@ from scipy import stats
 
 from quantascope.errors import InvalidConfig
 from quantascope.tasks.hsp.forest import Forest
-from quantascope.theory import ConstantComplexity, Poset, parallel
-from quantascope.theory.reuse import FeatureReuse, parity_complexity
+from quantascope.theory import ConstantComplexity, FeatureReuse, Poset, parallel, parity_complexity
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,10 @@ class Forecast:
 
 
 def forecast(
-    measured: Float[np.ndarray, " functions"], simulated: Float[np.ndarray, " functions"], *, split_seed: int = 0
+    measured: Float[np.ndarray, " functions"],
+    simulated: Float[np.ndarray, " functions"],
+    *,
+    split_seed: int = 0,
 ) -> Forecast:
     """Foretell each half of the acquired functions with the time unit of the other half.
 

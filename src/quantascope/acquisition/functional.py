@@ -14,7 +14,7 @@ from torch import Tensor
 from quantascope.models.mlp import TaskMLP
 from quantascope.tasks.hsp.panel import Panel
 
-_ROWS_AT_ONCE = 1024  # activations of a chunk stay in cache
+_ROWS_AT_ONCE = 512  # activations of a chunk stay in cache
 
 
 def functional_coefficient(

@@ -20,7 +20,9 @@ def reconstructed_loss(
     closed: bool,
 ) -> Float[np.ndarray, " evaluations"]:
     """Σ π_v H(depth of v) [v is not acquired], in bits, at each evaluated step."""
-    step = closed_step(forest, acquired_step) if closed else np.where(np.isnan(acquired_step), np.inf, acquired_step)
+    step = (
+        closed_step(forest, acquired_step) if closed else np.where(np.isnan(acquired_step), np.inf, acquired_step)
+    )
     weight = forest.query * np.array([initial_loss(int(depth)) for depth in forest.depth])
     return (evaluated[:, None] < step[None, :]).astype(float) @ weight
 

@@ -46,7 +46,9 @@ def acquisition_times(
 
 
 def first_crossing(
-    evaluated: Int[np.ndarray, " evaluations"], curve: Float[np.ndarray, "evaluations functions"], level: float = THRESHOLD
+    evaluated: Int[np.ndarray, " evaluations"],
+    curve: Float[np.ndarray, "evaluations functions"],
+    level: float = THRESHOLD,
 ) -> Float[np.ndarray, " functions"]:
     """The first evaluated step at which each curve reaches a level; NaN if it never does."""
     reached = curve >= level

@@ -9,7 +9,7 @@ from quantascope.acquisition import fit_clock, rank_correlation
 from quantascope.config import Config, Count
 from quantascope.experiments.claim import Claim
 from quantascope.experiments.forecasts import forecast_figures, forecast_tasks
-from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps
+from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps, prepare
 from quantascope.experiments.result import Estimate
 from quantascope.models import MLPConfig
 from quantascope.tasks.hsp import RegularFamily, ZipfDemand
@@ -80,6 +80,7 @@ CLAIM = Claim(
         "paper": AcquisitionClock(seeds=(0,)),
     },
     runs=runs,
+    prepare=prepare,
     work=learn,
     steps=learner_steps,
     measure=measure,

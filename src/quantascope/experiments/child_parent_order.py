@@ -12,7 +12,7 @@ from quantascope.acquisition import reconstructed_loss
 from quantascope.config import Config, Count, Positive, PositiveFloat
 from quantascope.experiments.claim import Claim
 from quantascope.experiments.forecasts import forecast_figures, forecast_tasks
-from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps
+from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps, prepare
 from quantascope.experiments.result import Estimate
 from quantascope.models import MLPConfig
 from quantascope.tasks.hsp import LevelRatio, RegularFamily
@@ -84,10 +84,26 @@ def measure(config: ChildParentOrder, curves: Curves) -> dict[str, Estimate]:
         chosen, key = of_ratio(curves, ratio), f"{ratio:g}".replace(".", "_")
         quantities = {
             # The paper pools three seeds of 32 children.
-            "child_first": ("children before their parent, of 96", [96 * child_first_share(c) for c in chosen], "of 96"),
-            "direct_error": ("error of the direct basis", [reconstruction_error(c, through, closed=False) for c in chosen], "bits"),
-            "closed_error": ("error of the ancestor-closed basis", [reconstruction_error(c, through, closed=True) for c in chosen], "bits"),
-            "reconstructions_differ": ("difference of the two reconstructions", [reconstruction_gap(c, through) for c in chosen], "bits"),
+            "child_first": (
+                "children before their parent, of 96",
+                [96 * child_first_share(c) for c in chosen],
+                "of 96",
+            ),
+            "direct_error": (
+                "error of the direct basis",
+                [reconstruction_error(c, through, closed=False) for c in chosen],
+                "bits",
+            ),
+            "closed_error": (
+                "error of the ancestor-closed basis",
+                [reconstruction_error(c, through, closed=True) for c in chosen],
+                "bits",
+            ),
+            "reconstructions_differ": (
+                "difference of the two reconstructions",
+                [reconstruction_gap(c, through) for c in chosen],
+                "bits",
+            ),
         }
         for name, (says, values, unit) in quantities.items():
             figures[f"{name}_{key}"] = Estimate.over_runs(f"{says}, ratio {ratio:g}", values, unit)
@@ -114,6 +130,7 @@ CLAIM = Claim(
         "paper": ChildParentOrder(),
     },
     runs=runs,
+    prepare=prepare,
     work=learn,
     steps=learner_steps,
     measure=measure,

@@ -1,8 +1,8 @@
 """What a claim of the paper is made of, and how one is reproduced.
 
-    config  -> runs             the preset says which networks to train
-    runs    -> run directories  on an engine; those that are there are reused
-    curves  -> figures          with intervals over runs
+config  -> runs             the preset says which networks to train
+runs    -> run directories  on an engine; those that are there are reused
+curves  -> figures          with intervals over runs
 """
 
 import importlib.metadata
@@ -31,6 +31,7 @@ class Claim:
     says: str
     presets: Mapping[str, Any]
     runs: Callable[[Any], Mapping[str, Any]]
+    prepare: Callable[[Any], Any]
     work: Work
     steps: Callable[[Any], int]
     measure: Callable[[Any, Mapping[str, Any]], Mapping[str, Estimate]]
@@ -50,12 +51,13 @@ def reproduce(
     claim: Claim, config: Config, *, preset: str, folder: Path, engine: Executor, watch: Watcher | None = None
 ) -> Reproduction:
     """Train what the claim needs under `folder`, measure it, and write `result.json`."""
+    jobs = {folder / "runs" / label: job for label, job in claim.runs(config).items()}
+    for job in jobs.values():
+        claim.prepare(job)  # an impossible run is refused before anything is written
     run = RunDirectory.open(folder, config)
     with run.locked():
-        labelled = claim.runs(config)
-        jobs = {folder / "runs" / label: learner for label, learner in labelled.items()}
         run_all(claim.work, jobs, engine=engine, steps=claim.steps, watch=watch)
-        evidence = {path.name: claim.work(learner, path, None) for path, learner in jobs.items()}
+        evidence = {path.name: claim.work(job, path, None) for path, job in jobs.items()}
         result = Result.of(claim.name, preset, config, claim.measure(config, evidence), made_with())
         write_json(folder / "result.json", result.to_json())
     return Reproduction(result, config, evidence, folder)
@@ -70,8 +72,12 @@ def made_with() -> dict[str, str]:
 def _commit() -> str:
     git = ["git", "-C", str(Path(__file__).parent)]
     try:
-        head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-        changed = subprocess.run([*git, "status", "--porcelain", "--", "."], capture_output=True, text=True, check=True).stdout
+        head = subprocess.run(
+            [*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        changed = subprocess.run(
+            [*git, "status", "--porcelain", "--", "."], capture_output=True, text=True, check=True
+        ).stdout
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return f"{head}-changed" if changed.strip() else head

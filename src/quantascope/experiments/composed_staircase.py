@@ -15,7 +15,7 @@ from quantascope.acquisition import first_crossing
 from quantascope.config import Config, Count
 from quantascope.experiments.claim import Claim
 from quantascope.experiments.forecasts import forecast_figures, forecast_modes
-from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps
+from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps, prepare
 from quantascope.experiments.result import Estimate
 from quantascope.models import MLPConfig
 from quantascope.tasks.hsp import ComposedFamily
@@ -76,7 +76,10 @@ class Staircase:
         end = np.where(np.isnan(self.shared), np.inf, self.shared)
         between = (step >= self.private) & (step < end)
         return np.array(
-            [np.median(loss[at]) if at.any() else np.nan for loss, at in zip(self.curves.task_loss.T, between.T, strict=True)]
+            [
+                np.median(loss[at]) if at.any() else np.nan
+                for loss, at in zip(self.curves.task_loss.T, between.T, strict=True)
+            ]
         )
 
     @property
@@ -92,10 +95,22 @@ def measure(config: ComposedStaircase, curves: Mapping[str, LearningCurves]) -> 
     exact = [s.curves.history.values["exact"].sum(1) for s in stairs]
     over = Estimate.over_runs
     return {
-        "private_crossing_step": over("80 % private mode, highlighted task", [s.private[s.highlighted] for s in stairs], "steps"),
-        "shared_crossing_step": over("80 % shared mode, highlighted task", [s.shared[s.highlighted] for s in stairs], "steps"),
-        "plateau_bits": over("median loss between the crossings, highlighted task", [s.plateau[s.highlighted] for s in stairs], "bits"),
-        "plateau_bits_all": over("median loss between the crossings, median task", [np.nanmedian(s.plateau) for s in stairs], "bits"),
+        "private_crossing_step": over(
+            "80 % private mode, highlighted task", [s.private[s.highlighted] for s in stairs], "steps"
+        ),
+        "shared_crossing_step": over(
+            "80 % shared mode, highlighted task", [s.shared[s.highlighted] for s in stairs], "steps"
+        ),
+        "plateau_bits": over(
+            "median loss between the crossings, highlighted task",
+            [s.plateau[s.highlighted] for s in stairs],
+            "bits",
+        ),
+        "plateau_bits_all": over(
+            "median loss between the crossings, median task",
+            [np.nanmedian(s.plateau) for s in stairs],
+            "bits",
+        ),
         "first_exact_step": over("first exact step, highlighted task", [s.first_exact for s in stairs], "steps"),
         "modes_acquired": over("modes that crossed 80 %", [np.isfinite(s.modes).sum() for s in stairs], "modes"),
         "tasks_exact_best": over("tasks exact at the best checkpoint", [e.max() for e in exact], "tasks"),
@@ -121,6 +136,7 @@ CLAIM = Claim(
         "paper": ComposedStaircase(model_seeds=(0,)),
     },
     runs=runs,
+    prepare=prepare,
     work=learn,
     steps=learner_steps,
     measure=measure,

@@ -12,7 +12,7 @@ from quantascope.acquisition import ClockFit, fit_clock, rank_correlation, trans
 from quantascope.config import Config, Count
 from quantascope.experiments.claim import Claim
 from quantascope.experiments.forecasts import forecast_figures, forecast_tasks
-from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps
+from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps, prepare
 from quantascope.experiments.result import Estimate
 from quantascope.models import MLPConfig
 from quantascope.tasks.hsp import FlatFamily
@@ -96,14 +96,20 @@ def measure(config: FlatAcquisition, curves: Curves) -> dict[str, Estimate]:
         "spearman_displayed": over(curves, "Spearman of frequency and time", spearman),
         "clock_r2_displayed": over(curves, "R² of the clock", lambda c: _clock(c).r2),
         "clock_gamma": over(curves, "exponent γ of the clock", lambda c: _clock(c).gamma),
-        "breadth_ratio_displayed": over(curves, "breadth of the weighted loss over the median task", breadth_ratio, "×"),
+        "breadth_ratio_displayed": over(
+            curves, "breadth of the weighted loss over the median task", breadth_ratio, "×"
+        ),
         "task_breadth": over(curves, "median breadth of a task", task_breadth, "steps"),
     }
     for seed in config.model_seeds[1:]:
-        figures[f"acquired_model_seed_{seed}"] = over(by_model, "tasks acquired, over model seeds", acquired, "tasks")
+        figures[f"acquired_model_seed_{seed}"] = over(
+            by_model, "tasks acquired, over model seeds", acquired, "tasks"
+        )
         figures[f"spearman_model_seed_{seed}"] = over(by_model, "Spearman, over model seeds", spearman)
     for seed in config.rank_seeds[1:]:
-        figures[f"acquired_rank_assignment_{seed}"] = over(by_ranks, "tasks acquired, over rank assignments", acquired, "tasks")
+        figures[f"acquired_rank_assignment_{seed}"] = over(
+            by_ranks, "tasks acquired, over rank assignments", acquired, "tasks"
+        )
         figures[f"spearman_rank_assignment_{seed}"] = over(by_ranks, "Spearman, over rank assignments", spearman)
     return figures | forecast_figures([forecast_tasks(c) for c in curves.values()])
 
@@ -130,6 +136,7 @@ CLAIM = Claim(
         "paper": FlatAcquisition(crossed=False),
     },
     runs=runs,
+    prepare=prepare,
     work=learn,
     steps=learner_steps,
     measure=measure,

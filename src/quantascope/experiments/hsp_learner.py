@@ -13,7 +13,16 @@ from quantascope.artefact import read_table, write_table
 from quantascope.config import Config, Count, Positive
 from quantascope.models import MLPConfig, TaskMLP
 from quantascope.run import RunDirectory
-from quantascope.tasks.hsp import Batch, Family, FlatFamily, Forest, FreshBatches, Panel, balanced_panel, build_forest
+from quantascope.tasks.hsp import (
+    Batch,
+    Family,
+    FlatFamily,
+    Forest,
+    FreshBatches,
+    Panel,
+    balanced_panel,
+    build_forest,
+)
 from quantascope.training import History, Progress, TrainingConfig, train
 
 METRICS = "metrics.parquet"
@@ -60,12 +69,20 @@ class LearningCurves:
         return acquisition_times(self.history.step, self.history.values["coefficient"])
 
 
+def prepare(config: HSPLearner) -> tuple[Forest, Panel]:
+    """The forest and the panel of a run; refuses what cannot be built before anything is written."""
+    forest = build_forest(config.family)
+    return forest, balanced_panel(forest, inputs=config.panel_inputs, seed=config.panel_seed)
+
+
 def learn(config: HSPLearner, path: Path, progress: Progress | None = None) -> LearningCurves:
     """Train, or take up, or just read the run of this config at `path`."""
+    forest, panel = prepare(config)
     run = RunDirectory.open(path, config)
     with run.locked():
         if not (path / METRICS).exists():
-            write_table(path / METRICS, _train(config, run, progress).to_table(), made_by=run.hash)
+            history = _train(config, forest, panel, run, progress)
+            write_table(path / METRICS, history.to_table(), made_by=run.hash)
         return LearningCurves(config, History.from_table(read_table(path / METRICS, made_by=run.hash)))
 
 
@@ -74,9 +91,9 @@ def learner_steps(config: HSPLearner) -> int:
     return config.training.steps
 
 
-def _train(config: HSPLearner, run: RunDirectory, progress: Progress | None) -> History:
-    forest = build_forest(config.family)
-    panel = balanced_panel(forest, inputs=config.panel_inputs, seed=config.panel_seed)
+def _train(
+    config: HSPLearner, forest: Forest, panel: Panel, run: RunDirectory, progress: Progress | None
+) -> History:
     return train(
         TaskMLP(sensors=forest.sensors, tasks=len(forest.tasks), config=config.model, seed=config.model_seed),
         batches=FreshBatches(forest, batch_size=config.batch_size, seed=config.data_seed),

@@ -62,7 +62,12 @@ class Result:
 
     @classmethod
     def of(
-        cls, claim: str, preset: str, config: Config, figures: Mapping[str, Estimate], made_with: Mapping[str, str]
+        cls,
+        claim: str,
+        preset: str,
+        config: Config,
+        figures: Mapping[str, Estimate],
+        made_with: Mapping[str, str],
     ) -> "Result":
         """A result from a config and its figures."""
         return cls(claim, preset, config.model_dump(mode="json"), figures, made_with)
@@ -75,6 +80,7 @@ class Result:
     def from_json(cls, values: Mapping[str, Any]) -> "Result":
         """The result that `to_json` wrote."""
         figures = {
-            key: Estimate(**{**figure, "values": tuple(figure["values"])}) for key, figure in values["figures"].items()
+            key: Estimate(**{**figure, "values": tuple(figure["values"])})
+            for key, figure in values["figures"].items()
         }
         return cls(values["claim"], values["preset"], values["config"], figures, values["made_with"])

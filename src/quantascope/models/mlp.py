@@ -89,10 +89,11 @@ def logits(
     parameters: Mapping[str, Tensor], signs: Float[Tensor, "batch sensors"], task: Int[Tensor, " batch"]
 ) -> Float[Tensor, "batch 2"]:
     """The network as a pure function of its named parameters."""
-    hidden = signs @ parameters["weight.0"].T + parameters["embedding"][task] + parameters["bias.0"]
+    conditioning = (parameters["embedding"] + parameters["bias.0"])[task]
+    hidden = torch.addmm(conditioning, signs, parameters["weight.0"].T)
     layers = sum(name.startswith("weight.") for name in parameters)
     for layer in range(1, layers):
-        hidden = torch.addmm(parameters[f"bias.{layer}"], hidden.relu(), parameters[f"weight.{layer}"].T)
+        hidden = torch.addmm(parameters[f"bias.{layer}"], hidden.relu_(), parameters[f"weight.{layer}"].T)
     return hidden
 
 

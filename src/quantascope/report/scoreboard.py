@@ -118,13 +118,26 @@ def verdict(figure: PaperFigure, estimate: Estimate) -> Verdict:
     if figure.runs and values.size > 1:
         factor = math.sqrt(1 / values.size + 1 / figure.runs)
         spread = float(stats.t.ppf(0.975, values.size - 1) * values.std(ddof=1) * factor)
-    return "reproduced" if abs(figure.paper - estimate.mean) <= spread + figure.rounding * (1 + 1e-9) else "differs"
+    return (
+        "reproduced" if abs(figure.paper - estimate.mean) <= spread + figure.rounding * (1 + 1e-9) else "differs"
+    )
 
 
 def _row(figure: PaperFigure, result: Result | None) -> Row:
     estimate = result.figures.get(figure.figure) if result else None
     if result is None or estimate is None:
-        return Row(figure.claim, figure.figure, figure.paper, None, None, None, 0, None, "not run", _command(figure.claim, "full"))
+        return Row(
+            figure.claim,
+            figure.figure,
+            figure.paper,
+            None,
+            None,
+            None,
+            0,
+            None,
+            "not run",
+            _command(figure.claim, "full"),
+        )
     return Row(
         figure.claim, figure.figure, figure.paper, estimate.mean, estimate.low, estimate.high,
         len(estimate.values), result.preset, verdict(figure, estimate), _command(figure.claim, result.preset),
@@ -144,9 +157,21 @@ def _command(claim: str, preset: str) -> str:
 
 def as_markdown(rows: list[Row]) -> str:
     """The rows as a Markdown table."""
-    lines = ["| claim | figure | paper | ours | 95 % interval | runs | preset | verdict |", "|---|---|---:|---:|---|---:|---|---|"]
+    lines = [
+        "| claim | figure | paper | ours | 95 % interval | runs | preset | verdict |",
+        "|---|---|---:|---:|---|---:|---|---|",
+    ]
     for row in rows:
-        cells = [row.claim, row.figure, number(row.paper), number(row.ours), interval(row), str(row.seeds or ""), row.preset or "", row.verdict]
+        cells = [
+            row.claim,
+            row.figure,
+            number(row.paper),
+            number(row.ours),
+            interval(row),
+            str(row.seeds or ""),
+            row.preset or "",
+            row.verdict,
+        ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

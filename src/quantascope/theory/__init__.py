@@ -15,6 +15,7 @@ from quantascope.theory.depth_classes import (
     ClassAcquisitions,
     DepthClasses,
     parallel_classes,
+    prescribed_classes,
     regular_forest,
     sequential_classes,
 )
@@ -40,6 +41,7 @@ from quantascope.theory.resources import (
     tail_sum,
     unmet_demand,
 )
+from quantascope.theory.reuse import FeatureReuse, parity_complexity
 from quantascope.theory.staircase import (
     ConditionalLosses,
     binary_entropy,
@@ -57,6 +59,7 @@ __all__ = [
     "ConditionalLosses",
     "ConstantComplexity",
     "DepthClasses",
+    "FeatureReuse",
     "MissingAncestors",
     "Poset",
     "beta_for",
@@ -78,7 +81,9 @@ __all__ = [
     "parameter_exponent",
     "parameter_frontier",
     "parameter_frontier_exponent",
+    "parity_complexity",
     "polynomial_exponent",
+    "prescribed_classes",
     "query_by_depth",
     "query_probability",
     "rank_costs",

@@ -49,9 +49,7 @@ def mask(name: str, values: Numbers, length: int) -> Bool[np.ndarray, " values"]
     """`values` as a Boolean vector of the given length."""
     vector = np.asarray(values)
     if vector.dtype != np.bool_ or vector.shape != (length,):
-        raise InvalidConfig(
-            f"{name} has type {vector.dtype} and shape {vector.shape}; give {length} Booleans"
-        )
+        raise InvalidConfig(f"{name} has type {vector.dtype} and shape {vector.shape}; give {length} Booleans")
     return vector
 
 

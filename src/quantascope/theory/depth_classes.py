@@ -19,6 +19,7 @@ from jaxtyping import Float, Int
 from quantascope.errors import InvalidConfig
 from quantascope.theory import _require
 from quantascope.theory._require import Numbers
+from quantascope.theory.demand import beta_for, closure_demand, query_by_depth
 
 # Sums over classes and sums over single quanta round differently; a quantum this close to t counts as there.
 _SAME_TIME = 1e-12
@@ -121,6 +122,20 @@ class ClassAcquisitions:
         """The order of the classes, as priorities: by depth alone when they arrive together."""
         priority = self.classes.priority
         return (-np.arange(priority.size, dtype=float) if self.together else priority).tolist()
+
+
+def prescribed_classes(*, roots: int, branching: int, depth: int, alpha: float) -> DepthClasses:
+    """The forest whose closure demand prescribes the exponent α; equal complexities, loss by query probability.
+
+    >>> prescribed_classes(roots=1, branching=2, depth=1, alpha=1.0).demand.tolist()
+    [1.0, 0.25]
+    """
+    beta = beta_for(branching, alpha)
+    demand = closure_demand(roots, depth, beta)
+    weight = query_by_depth(roots, branching, depth, beta)
+    return DepthClasses(
+        roots=roots, branching=branching, demand=demand, complexity=np.ones_like(demand), weight=weight
+    )
 
 
 def parallel_classes(classes: DepthClasses) -> ClassAcquisitions:

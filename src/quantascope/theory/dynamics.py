@@ -104,10 +104,11 @@ def parallel(
         for changed in run.reconsidered(q):
             # One that is due at this very moment is complete: its rate no longer matters.
             if due[changed] > now:
-                remaining = (due[changed] - now) / run.duration(changed)
+                before = run.duration(changed)
                 run.meet(changed)
-                due[changed] = now + remaining * run.duration(changed)
-                heappush(heap, (due[changed], changed))
+                if run.duration(changed) != before:
+                    due[changed] = now + (due[changed] - now) / before * run.duration(changed)
+                    heappush(heap, (due[changed], changed))
     return run.finished()
 
 

@@ -125,9 +125,7 @@ def polynomial_exponent(growth: float, decay: float) -> float:
     """
     growth = _require.positive_number("growth", growth)
     if not growth < decay < np.inf:
-        raise InvalidConfig(
-            f"demand decays as d^-{decay!r}, quanta grow as d^{growth!r}; let decay exceed growth"
-        )
+        raise InvalidConfig(f"demand decays as d^-{decay!r}, quanta grow as d^{growth!r}; let decay exceed growth")
     return decay / growth - 1
 
 

@@ -6,12 +6,11 @@ reads a sensor, the network has a feature of it, and the next function that need
 `FeatureReuse` says how much: each of a parity's sensors counts 1/(1 + acquired functions that read it).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import no_type_check
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from numpy.typing import ArrayLike
 
 from quantascope.errors import InvalidConfig
 from quantascope.theory import _require
@@ -39,7 +38,10 @@ class FeatureReuse:
     """
 
     def __init__(
-        self, parent: Int[np.ndarray, " quanta"], reads: Bool[np.ndarray, "quanta features"], local: ArrayLike
+        self,
+        parent: Int[np.ndarray, " quanta"],
+        reads: Bool[np.ndarray, "quanta features"],
+        local: Float[np.ndarray, " quanta"] | Sequence[float],
     ) -> None:
         self.size = len(reads)
         self.local: Float[np.ndarray, " quanta"] = _require.positive("local complexity", local, self.size)

@@ -65,9 +65,7 @@ class ConditionalLosses:
         return {subset: self.loss(subset) for subset in subsets}
 
 
-def conditional_losses(
-    function: Callable[..., Bool[np.ndarray, " rows"] | bool], arity: int
-) -> ConditionalLosses:
+def conditional_losses(function: Callable[..., Bool[np.ndarray, " rows"] | bool], arity: int) -> ConditionalLosses:
     """B(S) of a function of `arity` Boolean columns, written with the operators & | ^ ~.
 
     >>> nand = conditional_losses(lambda a, b: ~(a & b), 2)

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 
 from quantascope.config import Config, Count, Positive, PositiveFloat
@@ -104,7 +103,9 @@ def train(
     return state.history()
 
 
-def _recorder(model: nn.Module, config: TrainingConfig, run: RunDirectory | None, state: TrainingState) -> Recorder | None:
+def _recorder(
+    model: nn.Module, config: TrainingConfig, run: RunDirectory | None, state: TrainingState
+) -> Recorder | None:
     if run is None or not config.checkpoints:
         return None
     return Recorder(

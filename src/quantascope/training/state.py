@@ -49,7 +49,9 @@ class TrainingState:
         return History(np.array(self.evaluated, dtype=np.int64), np.array(self.train_loss), values)
 
 
-def save_state(run: RunDirectory, model: nn.Module, optimizer: torch.optim.Optimizer, state: TrainingState) -> None:
+def save_state(
+    run: RunDirectory, model: nn.Module, optimizer: torch.optim.Optimizer, state: TrainingState
+) -> None:
     """Write everything that resuming needs, as one atomic file."""
     history = state.history()
     tensors = {f"model/{name}": value for name, value in model.state_dict().items()}
@@ -61,7 +63,12 @@ def save_state(run: RunDirectory, model: nn.Module, optimizer: torch.optim.Optim
         "train_loss": torch.from_numpy(history.train_loss),
         "generator": torch.get_rng_state(),
     }
-    numbers = {"step": state.step, "mass": state.mass, "loss_sum": state.loss_sum, "loss_count": state.loss_count}
+    numbers = {
+        "step": state.step,
+        "mass": state.mass,
+        "loss_sum": state.loss_sum,
+        "loss_count": state.loss_count,
+    }
     write_tensors(run.path / FILE, tensors, made_by=run.hash, **numbers)
 
 
@@ -80,7 +87,9 @@ def load_state(run: RunDirectory, model: nn.Module, optimizer: torch.optim.Optim
         return TrainingState(**numbers, **lists, values=values)
     except (KeyError, RuntimeError, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
-        raise DamagedArtefact(f"{file} does not hold the state of this run ({reason}); remove it to start again") from error
+        raise DamagedArtefact(
+            f"{file} does not hold the state of this run ({reason}); remove it to start again"
+        ) from error
 
 
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -34,7 +34,14 @@ class Recorder:
     """
 
     def __init__(
-        self, model: nn.Module, folder: Path | str, *, steps: Collection[int], made_by: str = "", at: int = 0, mass: float = 0.0
+        self,
+        model: nn.Module,
+        folder: Path | str,
+        *,
+        steps: Collection[int],
+        made_by: str = "",
+        at: int = 0,
+        mass: float = 0.0,
     ) -> None:
         self._model, self._folder, self._steps, self._made_by = model, Path(folder), steps, made_by
         self.at, self.mass = at, mass
@@ -68,7 +75,9 @@ class Trajectory:
         for file in sorted(folder.glob("checkpoints/step-*.safetensors")):
             _, facts = read_tensors(file, made_by=None)
             if not {"step", "mass"} <= facts.keys():
-                raise DamagedArtefact(f"{file} does not say its step and learning-rate mass; it is not a checkpoint of ours")
+                raise DamagedArtefact(
+                    f"{file} does not say its step and learning-rate mass; it is not a checkpoint of ours"
+                )
             about.append((facts["step"], facts["mass"]))
         if not about:
             raise DamagedArtefact(f"{folder} has no checkpoints; train with checkpoints to record a trajectory")

@@ -8,7 +8,12 @@ from matplotlib.figure import Figure
 
 from quantascope.artefact import write_bytes
 from quantascope.experiments import Reproduction
-from quantascope.report.figures import acquisition_clock, child_parent_order, composed_staircase, flat_acquisition
+from quantascope.report.figures import (
+    acquisition_clock,
+    child_parent_order,
+    composed_staircase,
+    flat_acquisition,
+)
 from quantascope.report.figures.style import house_style
 
 DRAWERS: dict[str, Callable[[Reproduction], Figure]] = {

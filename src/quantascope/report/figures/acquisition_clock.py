@@ -35,7 +35,16 @@ def _clock(axes: Axes, runs: list[LearningCurves]) -> None:
     for level in np.unique(depth):
         colour = mpl.colormaps["viridis"](0.9 * level / max(1, depth.max()))
         at = depth == level
-        axes.scatter(frequency[at], step[at], s=14, marker=_MARKERS[level], color=colour, alpha=0.7, linewidths=0, label=f"depth {level}")
+        axes.scatter(
+            frequency[at],
+            step[at],
+            s=14,
+            marker=_MARKERS[level],
+            color=colour,
+            alpha=0.7,
+            linewidths=0,
+            label=f"depth {level}",
+        )
         axes.plot(line, np.exp(offset + cost * level) * line**-fit.gamma, color=colour, linewidth=1)
     axes.set(xscale="log", yscale="log", xlabel="query frequency π", ylabel="acquisition step T")
     axes.legend(loc="lower left", handletextpad=0.1)

@@ -17,7 +17,13 @@ def draw(reproduction: Reproduction) -> Figure:
     config: ChildParentOrder = reproduction.config
     figure, axes = panels(len(config.ratios) + 1, width=3.2)
     for index, ratio in enumerate(config.ratios):
-        _losses(axes[index], of_ratio(reproduction.evidence, ratio), ratio, "abcdefgh"[index], config.error_through)
+        _losses(
+            axes[index],
+            of_ratio(reproduction.evidence, ratio),
+            ratio,
+            "abcdefgh"[index],
+            config.error_through,
+        )
     forecasts = [forecast_tasks(run) for run in reproduction.evidence.values()]
     forecast_panel(axes[-1], forecasts, letter="abcdefgh"[len(config.ratios)], what="function")
     return figure
@@ -27,8 +33,16 @@ def _losses(axes: Axes, runs: list[LearningCurves], ratio: float, letter: str, t
     step = runs[0].history.step
     curves = {
         "network": (VERMILLION, "-", [run.loss for run in runs]),
-        "direct tasks": (BLUE, "--", [reconstructed_loss(r.forest, r.times.step, step, closed=False) for r in runs]),
-        "ancestor-closed": (GREEN, ":", [reconstructed_loss(r.forest, r.times.step, step, closed=True) for r in runs]),
+        "direct tasks": (
+            BLUE,
+            "--",
+            [reconstructed_loss(r.forest, r.times.step, step, closed=False) for r in runs],
+        ),
+        "ancestor-closed": (
+            GREEN,
+            ":",
+            [reconstructed_loss(r.forest, r.times.step, step, closed=True) for r in runs],
+        ),
     }
     for label, (colour, dash, values) in curves.items():
         stacked = np.stack(values)
@@ -36,6 +50,11 @@ def _losses(axes: Axes, runs: list[LearningCurves], ratio: float, letter: str, t
         axes.plot(step, np.median(stacked, axis=0), color=colour, linestyle=dash, linewidth=1.6, label=label)
     share = 100 * np.mean([child_first_share(run) for run in runs])
     axes.text(0.97, 0.62, f"{share:.0f} % of children first", transform=axes.transAxes, ha="right")
-    axes.set(xlabel="training step", ylabel="weighted loss (bits)", ylim=(0, 1.1), xlim=(0, min(step[-1], 1.5 * through)))
+    axes.set(
+        xlabel="training step",
+        ylabel="weighted loss (bits)",
+        ylim=(0, 1.1),
+        xlim=(0, min(step[-1], 1.5 * through)),
+    )
     axes.legend(loc="upper right")
     title(axes, letter, f"child / parent frequency {ratio:g}")

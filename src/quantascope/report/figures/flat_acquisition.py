@@ -27,7 +27,13 @@ def _losses(axes: Axes, run: LearningCurves, foretold: Forecasts) -> None:
     step, frequency = run.history.step, run.forest.task_probability
     scale = mpl.colors.LogNorm(frequency.min(), frequency.max())
     for task in np.argsort(frequency):
-        axes.plot(step, run.task_loss[:, task], color=mpl.colormaps["cividis"](scale(frequency[task])), linewidth=0.5, alpha=0.7)
+        axes.plot(
+            step,
+            run.task_loss[:, task],
+            color=mpl.colormaps["cividis"](scale(frequency[task])),
+            linewidth=0.5,
+            alpha=0.7,
+        )
     axes.plot(step, run.loss, color=VERMILLION, linewidth=2.2, label="weighted mean")
     rebuilt = reconstructed_loss(run.forest, foretold.conditional.step, step, closed=False)
     axes.plot(step, rebuilt, color="black", linewidth=1.2, linestyle=":", label="Q-dynamics")
@@ -46,6 +52,13 @@ def _clock(axes: Axes, run: LearningCurves) -> None:
     offset = np.mean(np.log(step[seen]) + fit.gamma * np.log(frequency[seen]))
     line = np.geomspace(frequency.min(), frequency.max(), 2)
     axes.plot(line, np.exp(offset) * line**-fit.gamma, color="black", linewidth=1)
-    axes.text(0.97, 0.95, f"$T\\propto\\pi^{{-{fit.gamma:.2f}}}$\n$R^2={fit.r2:.2f}$", transform=axes.transAxes, ha="right", va="top")
+    axes.text(
+        0.97,
+        0.95,
+        f"$T\\propto\\pi^{{-{fit.gamma:.2f}}}$\n$R^2={fit.r2:.2f}$",
+        transform=axes.transAxes,
+        ha="right",
+        va="top",
+    )
     axes.set(xscale="log", yscale="log", xlabel="task frequency π", ylabel="acquisition step T")
     title(axes, "b", "demand is a clock")

@@ -59,7 +59,15 @@ def forecast_panel(axes: Axes, forecasts: Sequence[Forecasts], *, letter: str, w
     }
     for label, (step, marker, edge, face) in kinds.items():
         axes.scatter(
-            step, measured, s=10, marker=marker, edgecolors=edge, facecolors=face, linewidths=0.6, alpha=0.8, label=label
+            step,
+            measured,
+            s=10,
+            marker=marker,
+            edgecolors=edge,
+            facecolors=face,
+            linewidths=0.6,
+            alpha=0.8,
+            label=label,
         )
     _diagonal(axes, np.concatenate([measured, *(step for step, *_ in kinds.values())]))
     axes.set(xscale="log", yscale="log", xlabel="foretold acquisition step", ylabel="measured acquisition step")

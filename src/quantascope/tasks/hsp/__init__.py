@@ -9,7 +9,6 @@ from quantascope.tasks.hsp.families import (
     RegularFamily,
     ZipfDemand,
     build_forest,
-    regular_parents,
 )
 from quantascope.tasks.hsp.forest import Forest
 from quantascope.tasks.hsp.panel import Panel, balanced_panel, random_panel
@@ -31,5 +30,4 @@ __all__ = [
     "balanced_panel",
     "build_forest",
     "random_panel",
-    "regular_parents",
 ]

@@ -11,7 +11,7 @@ from pydantic import Field
 from quantascope.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat
 from quantascope.tasks.hsp.forest import Forest
 from quantascope.tasks.hsp.supports import draw_supports
-from quantascope.theory.demand import closure_demand, query_probability, zipf
+from quantascope.theory import query_by_depth, regular_forest, zipf
 
 
 class FlatFamily(Config):
@@ -97,24 +97,12 @@ def build_forest(family: FlatFamily | ComposedFamily | RegularFamily) -> Forest:
             return _regular(family)
 
 
-def regular_parents(roots: int, branching: int, depth: int) -> list[int]:
-    """Parent of each node of a regular forest, level after level.
-
-    >>> regular_parents(roots=1, branching=2, depth=2)
-    [-1, 0, 0, 1, 1, 2, 2]
-    """
-    parents, level = [-1] * roots, range(roots)
-    for _ in range(depth):
-        start = len(parents)
-        parents += [above for above in level for _ in range(branching)]
-        level = range(start, len(parents))
-    return parents
-
-
 def _flat(family: FlatFamily) -> Forest:
     parent = [-1] * family.tasks
     pools = [range(family.pool)] * family.tasks
-    supports = draw_supports(parent, [family.degree] * family.tasks, pools, np.random.default_rng(family.support_seed))
+    supports = draw_supports(
+        parent, [family.degree] * family.tasks, pools, np.random.default_rng(family.support_seed)
+    )
     return Forest(
         parent=np.array(parent),
         support=tuple(supports),
@@ -143,33 +131,31 @@ def _composed(family: ComposedFamily) -> Forest:
 
 
 def _regular(family: RegularFamily) -> Forest:
-    parent = regular_parents(family.roots, family.branching, family.depth)
+    parent = regular_forest(family.roots, family.branching, family.depth)
     supports = draw_supports(
-        parent,
+        parent.tolist(),
         [family.degree] * len(parent),
         [range(family.pool)] * len(parent),
         np.random.default_rng(family.support_seed),
     )
-    depth = np.repeat(
-        np.arange(family.depth + 1), family.roots * family.branching ** np.arange(family.depth + 1)
-    )
+    depth = np.repeat(np.arange(family.depth + 1), family.roots * family.branching ** np.arange(family.depth + 1))
     return Forest(
-        parent=np.array(parent),
+        parent=parent,
         support=tuple(supports),
-        query=_regular_query(family, np.array(parent), depth),
+        query=_regular_query(family, depth),
         sensors=family.pool + family.distractors,
     )
 
 
-def _regular_query(family: RegularFamily, parent: np.ndarray, depth: np.ndarray) -> np.ndarray:
+def _regular_query(family: RegularFamily, depth: np.ndarray) -> np.ndarray:
     match family.demand:
         case ClosureDemand(beta=beta):
-            return query_probability(parent, closure_demand(family.roots, family.depth, beta)[depth])
+            return query_by_depth(family.roots, family.branching, family.depth, beta)[depth]
         case LevelRatio(ratio=ratio):
             weight = ratio ** depth.astype(float)
             return weight / weight.sum()
         case ZipfDemand(exponent=exponent, rank_seed=seed):
-            return _dealt(zipf(len(parent), exponent), seed)
+            return _dealt(zipf(len(depth), exponent), seed)
 
 
 def _dealt(frequency: np.ndarray, seed: int) -> np.ndarray:

@@ -56,8 +56,14 @@ class Forest:
         for node, (above, support) in enumerate(zip(self.parent.tolist(), self.support, strict=True)):
             if not -1 <= above < node:
                 raise InvalidConfig(f"node {node} has parent {above}; parents must come before their children")
-            if not support or len(set(support)) < len(support) or not 0 <= support[0] <= support[-1] < self.sensors:
-                raise InvalidConfig(f"node {node} has support {support}; it needs distinct sensors below {self.sensors}")
+            if (
+                not support
+                or len(set(support)) < len(support)
+                or not 0 <= support[0] <= support[-1] < self.sensors
+            ):
+                raise InvalidConfig(
+                    f"node {node} has support {support}; it needs distinct sensors below {self.sensors}"
+                )
             if support in owner:
                 raise InvalidConfig(f"nodes {owner[support]} and {node} share the support {support}")
             owner[support] = node

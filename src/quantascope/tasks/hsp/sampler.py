@@ -98,6 +98,8 @@ class FreshBatches:
         packed = rng.bit_generator.random_raw(examples * self._tasks.words).reshape(examples, -1)
         label = self._tasks.labels(self._tasks.parities(packed, task), task)
         batch = Batch(
-            self._tasks.signs(packed), torch.from_numpy(task), torch.from_numpy(2 * label.astype(np.float32) - 1)
+            self._tasks.signs(packed),
+            torch.from_numpy(task),
+            torch.from_numpy(2 * label.astype(np.float32) - 1),
         )
         return Batch(*(column.to(self._device) for column in batch))

@@ -1,0 +1,231 @@
+"""The command line. Each command is a thin function; its docstring is its help."""
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tyro
+from rich.console import Console
+
+from quantascope.errors import InvalidConfig, QuantascopeError
+
+Claim = Literal["flat-acquisition", "composed-staircase", "child-parent-order", "acquisition-clock"]
+Preset = Literal["quick", "full", "paper"]
+Changes = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE ...")]
+
+
+def reproduce(
+    claim: tyro.conf.Positional[Claim],
+    /,
+    preset: Preset = "quick",
+    set_: Changes = (),
+    out: Path | None = None,
+    workers: int | None = None,
+    threads: int = 1,
+    publish: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Reproduce a claim of the paper: train, measure, draw.
+
+    Runs that are already there are reused, interrupted ones taken up again.
+
+    Args:
+        claim: Which claim.
+        preset: quick takes about two minutes on two cores; full is the reproduction on the scoreboard; paper is
+            the paper's own set of runs.
+        set_: Change settings of the preset, as in --set learner.training.steps=500.
+        out: Folder for runs, result and figure [default: runs/CLAIM/PRESET].
+        workers: Processes [default: as many as the cores hold].
+        threads: Threads of each process.
+        publish: Also copy result and figure into this folder of committed results.
+        json: Print the result as JSON instead of a table.
+    """
+    from quantascope.engine import local_engine
+    from quantascope.experiments import CLAIMS
+    from quantascope.experiments import reproduce as run
+    from quantascope.report.figures import write_figure
+    from quantascope.report.progress import SweepDisplay
+    from quantascope.report.tables import print_result, publish_result
+
+    config = CLAIMS[claim].presets[preset].replace(_parse_changes(set_))
+    folder = out or Path("runs") / claim / (f"{preset}-{config.hash()}" if set_ else preset)
+    with local_engine(threads=threads, workers=workers) as engine, SweepDisplay() as display:
+        done = run(CLAIMS[claim], config, preset=preset, folder=folder, engine=engine, watch=display)
+    figure = write_figure(done)
+    if publish:
+        publish_result(done, publish)
+    if json:
+        _print_json(done.result.to_json())
+    else:
+        print_result(done.result, Console())
+        print(f"result  {folder / 'result.json'}\nfigure  {figure}")
+
+
+def scoreboard(
+    claims: tyro.conf.Positional[tuple[str, ...]] = (),
+    /,
+    results: Path = Path("results"),
+    json: bool = False,
+    markdown: bool = False,
+) -> None:
+    """Show every figure of the paper beside the committed results.
+
+    Args:
+        claims: Only these claims [default: all].
+        results: Folder with paper.toml and the results.
+        json: Print a JSON list of rows.
+        markdown: Print a Markdown table of the rows that were run.
+    """
+    from quantascope.report.scoreboard import as_markdown
+    from quantascope.report.scoreboard import scoreboard as rows_of
+    from quantascope.report.tables import print_scoreboard
+
+    rows = rows_of(results)
+    known = list(dict.fromkeys(row.claim for row in rows))
+    for claim in claims:
+        if claim not in known:
+            raise InvalidConfig(f"unknown claim '{claim}'; known claims are {', '.join(known)}")
+    rows = [row for row in rows if not claims or row.claim in claims]
+    if json:
+        _print_json([asdict(row) for row in rows])
+    elif markdown:
+        print(as_markdown([row for row in rows if row.verdict != "not run"]))
+    else:
+        print_scoreboard(rows, Console())
+
+
+def train(
+    task: tyro.conf.Positional[Literal["hsp"]],
+    /,
+    out: Path,
+    config: Path | None = None,
+    set_: Changes = (),
+    seed: int = 0,
+    threads: int = 1,
+    json: bool = False,
+) -> None:
+    """Train one network and keep its run directory; an interrupted run is taken up again.
+
+    Args:
+        task: What to learn.
+        out: The run directory.
+        config: JSON file with settings that differ from the default.
+        set_: Change settings, as in --set family.tasks=16 training.steps=2000.
+        seed: Seed of the network and its batches.
+        threads: Threads to use.
+        json: Print the outcome as JSON.
+    """
+    import torch
+
+    from quantascope.artefact import read_json
+    from quantascope.experiments.hsp_learner import HSPLearner, learn
+    from quantascope.report.progress import SweepDisplay
+    from quantascope.sweep import RunStatus
+
+    torch.set_num_threads(threads)
+    base = HSPLearner.parse(read_json(config)) if config else HSPLearner()
+    base = base.model_copy(update={"model_seed": seed, "data_seed": base.data_seed + seed})
+    learner = base.replace(_parse_changes(set_))
+    with SweepDisplay() as display:
+        steps = learner.training.steps
+        curves = learn(
+            learner, out, lambda step, loss: display([RunStatus(out.name, steps, step, loss, step == steps)])
+        )
+    outcome = {
+        "run": str(out),
+        "steps": steps,
+        "tasks": len(curves.forest.tasks),
+        "acquired": int(curves.times.acquired.sum()),
+        "loss_bits": float(curves.loss[-1]),
+    }
+    if json:
+        _print_json(outcome)
+    else:
+        print(
+            f"{out}: {outcome['acquired']} of {outcome['tasks']} tasks acquired after {steps:,} steps, "
+            f"weighted loss {outcome['loss_bits']:.4f} bits"
+        )
+
+
+def simulate(
+    roots: int = 8,
+    branching: int = 2,
+    depth: int = 5,
+    alpha: float = 0.2,
+    clock: Literal["parallel", "sequential"] = "parallel",
+    json: bool = False,
+) -> None:
+    """Run Q-dynamics on a regular forest with prescribed demand: no network, any size.
+
+    Nodes of one depth are one class, so a billion quanta cost as much as ten.
+
+    Args:
+        roots: Trees in the forest.
+        branching: Children of a node.
+        depth: Deepest level.
+        alpha: Demand exponent; closure demand falls as branching^-(1 + alpha) per level.
+        clock: Every accessible quantum advances at once, or the one of highest priority alone.
+        json: Print the classes as JSON.
+    """
+    from quantascope.report.tables import print_simulation, simulation_rows
+    from quantascope.theory import parallel_classes, prescribed_classes, sequential_classes
+
+    classes = prescribed_classes(roots=roots, branching=branching, depth=depth, alpha=alpha)
+    outcome = parallel_classes(classes) if clock == "parallel" else sequential_classes(classes)
+    if json:
+        _print_json({"quanta": int(classes.counts.sum()), "classes": simulation_rows(outcome)})
+    else:
+        print_simulation(outcome, Console())
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; 0, or 2 for an error that the user can mend, or 130 for an interrupt."""
+    commands: dict[str, Any] = {
+        "reproduce": reproduce,
+        "scoreboard": scoreboard,
+        "train": train,
+        "simulate": simulate,
+    }
+    try:
+        tyro.extras.subcommand_cli_from_dict(
+            commands,
+            prog="quantascope",
+            description="See a network's training as the acquisition of discrete, reusable computations.",
+            args=arguments,
+            config=(tyro.conf.FlagConversionOff, tyro.conf.AvoidSubcommands),
+        )
+        return 0
+    except QuantascopeError as error:
+        print(f"quantascope: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("quantascope: interrupted; the same command takes up where it stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # A reader such as `head` has gone; there is nobody left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _parse_changes(changes: tuple[str, ...]) -> dict[str, Any]:
+    parsed: dict[str, Any] = {}
+    for change in changes:
+        key, equals, text = change.partition("=")
+        if not equals or not key:
+            raise InvalidConfig(f"'{change}' is not a setting; write KEY=VALUE, as in training.steps=500")
+        try:
+            parsed[key] = json.loads(text)
+        except ValueError:
+            parsed[key] = text
+    return parsed
+
+
+def _print_json(values: Any) -> None:
+    print(json.dumps(values, indent=2))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
