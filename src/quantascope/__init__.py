@@ -1,0 +1,55 @@
+"""quantascope: see a network's training as the acquisition of discrete, reusable computations.
+
+This is the public index. Names are loaded when first used, so that the theory works without torch.
+
+>>> import quantascope
+>>> quantascope.Poset.forest([-1, 0]).ancestors(1)
+array([0])
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from quantascope.acquisition import AcquisitionTimes as AcquisitionTimes
+    from quantascope.acquisition import acquisition_times as acquisition_times
+    from quantascope.errors import QuantascopeError as QuantascopeError
+    from quantascope.experiments import CLAIMS as CLAIMS
+    from quantascope.experiments import reproduce as reproduce
+    from quantascope.models import TaskMLP as TaskMLP
+    from quantascope.report.scoreboard import scoreboard as scoreboard
+    from quantascope.run import RunDirectory as RunDirectory
+    from quantascope.tasks.hsp import Forest as Forest
+    from quantascope.tasks.hsp import build_forest as build_forest
+    from quantascope.theory import Poset as Poset
+    from quantascope.theory import parallel as parallel
+    from quantascope.theory import sequential as sequential
+    from quantascope.training import Recorder as Recorder
+    from quantascope.training import Trajectory as Trajectory
+    from quantascope.training import train as train
+
+_HOME = {
+    "AcquisitionTimes": "acquisition",
+    "CLAIMS": "experiments",
+    "Forest": "tasks.hsp",
+    "Poset": "theory",
+    "QuantascopeError": "errors",
+    "Recorder": "training",
+    "RunDirectory": "run",
+    "TaskMLP": "models",
+    "Trajectory": "training",
+    "acquisition_times": "acquisition",
+    "build_forest": "tasks.hsp",
+    "parallel": "theory",
+    "reproduce": "experiments",
+    "scoreboard": "report.scoreboard",
+    "sequential": "theory",
+    "train": "training",
+}
+__all__ = list(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"quantascope has no '{name}'; it has {', '.join(sorted(_HOME))}")
+    return getattr(importlib.import_module(f"quantascope.{_HOME[name]}"), name)

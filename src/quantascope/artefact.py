@@ -20,6 +20,8 @@ from torch import Tensor
 
 from quantascope.errors import DamagedArtefact, RunMismatch, StorageFailed
 
+_ABOUT = "quantascope"
+
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Replace a file's content atomically and durably."""
@@ -49,8 +51,11 @@ def read_json(path: Path) -> Any:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], *, made_by: str, **about: Any) -> None:
-    """Write named tensors with the hash of the config that made them and further facts about them."""
-    metadata = {"config": made_by, **{key: json.dumps(value) for key, value in about.items()}}
+    """Write named tensors with the hash of the config that made them and further facts about them.
+
+    All facts are one entry, since safetensors writes several in no fixed order: equal content is equal bytes.
+    """
+    metadata = {_ABOUT: json.dumps({"config": made_by, **about})}
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     write_bytes(path, safetensors.torch.save(contiguous, metadata))
 
@@ -58,10 +63,9 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], *, made_by: str, **
 def read_tensors(path: Path, *, made_by: str | None) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Tensors and facts of an artefact; `made_by` is the expected config hash, or None for any."""
     with _readable(path), safetensors.safe_open(path, framework="pt") as file:
-        metadata = dict(file.metadata() or {})
-        check_origin(path, metadata.pop("config", None), made_by)
-        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        return tensors, {key: json.loads(value) for key, value in metadata.items()}
+        about = json.loads((file.metadata() or {}).get(_ABOUT, "{}"))
+        check_origin(path, about.pop("config", None), made_by)
+        return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118
 
 
 def write_table(path: Path, table: pl.DataFrame, *, made_by: str) -> None:

@@ -1,8 +1,13 @@
 """The command line. Each command is a thin function; its docstring is its help."""
 
+import contextlib
+import functools
+import io
+import itertools
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,7 +19,9 @@ from quantascope.errors import InvalidConfig, QuantascopeError
 
 Claim = Literal["flat-acquisition", "composed-staircase", "child-parent-order", "acquisition-clock"]
 Preset = Literal["quick", "full", "paper"]
-Changes = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE ...")]
+Changes = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE ...", help_behavior_hint="")]
+Folder = Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")]
+Number = Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="")]
 
 
 def reproduce(
@@ -22,10 +29,10 @@ def reproduce(
     /,
     preset: Preset = "quick",
     set_: Changes = (),
-    out: Path | None = None,
-    workers: int | None = None,
+    out: Folder = None,
+    workers: Number = None,
     threads: int = 1,
-    publish: Path | None = None,
+    publish: Folder = None,
     json: bool = False,
 ) -> None:
     """Reproduce a claim of the paper: train, measure, draw.
@@ -34,11 +41,11 @@ def reproduce(
 
     Args:
         claim: Which claim.
-        preset: quick takes about two minutes on two cores; full is the reproduction on the scoreboard; paper is
-            the paper's own set of runs.
+        preset: quick takes a minute on two cores; full is the reproduction on the scoreboard; paper is the
+            paper's own set of runs.
         set_: Change settings of the preset, as in --set learner.training.steps=500.
-        out: Folder for runs, result and figure [default: runs/CLAIM/PRESET].
-        workers: Processes [default: as many as the cores hold].
+        out: Folder for runs, result and figure; runs/CLAIM/PRESET if not given.
+        workers: Processes; as many as the cores hold if not given.
         threads: Threads of each process.
         publish: Also copy result and figure into this folder of committed results.
         json: Print the result as JSON instead of a table.
@@ -74,7 +81,7 @@ def scoreboard(
     """Show every figure of the paper beside the committed results.
 
     Args:
-        claims: Only these claims [default: all].
+        claims: Only these claims; all if none is given.
         results: Folder with paper.toml and the results.
         json: Print a JSON list of rows.
         markdown: Print a Markdown table of the rows that were run.
@@ -101,7 +108,7 @@ def train(
     task: tyro.conf.Positional[Literal["hsp"]],
     /,
     out: Path,
-    config: Path | None = None,
+    config: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None,
     set_: Changes = (),
     seed: int = 0,
     threads: int = 1,
@@ -183,20 +190,8 @@ def simulate(
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; 0, or 2 for an error that the user can mend, or 130 for an interrupt."""
-    commands: dict[str, Any] = {
-        "reproduce": reproduce,
-        "scoreboard": scoreboard,
-        "train": train,
-        "simulate": simulate,
-    }
     try:
-        tyro.extras.subcommand_cli_from_dict(
-            commands,
-            prog="quantascope",
-            description="See a network's training as the acquisition of discrete, reusable computations.",
-            args=arguments,
-            config=(tyro.conf.FlagConversionOff, tyro.conf.AvoidSubcommands),
-        )
+        _parse(arguments)()
         return 0
     except QuantascopeError as error:
         print(f"quantascope: {error}", file=sys.stderr)
@@ -208,6 +203,40 @@ def main(arguments: list[str] | None = None) -> int:
         # A reader such as `head` has gone; there is nobody left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _parse(arguments: list[str] | None) -> Callable[[], None]:
+    """The command that the arguments ask for, ready to run."""
+    complaint = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(complaint):
+            return tyro.extras.subcommand_cli_from_dict(
+                {command.__name__: _deferred(command) for command in (reproduce, scoreboard, train, simulate)},
+                prog="quantascope",
+                description="See a network's training as the acquisition of discrete, reusable computations.",
+                args=arguments,
+                config=(tyro.conf.FlagCreatePairsOff,),
+            )
+    except SystemExit as stop:
+        if not stop.code:
+            raise
+        raise InvalidConfig(_first_paragraph(complaint.getvalue())) from None
+
+
+def _first_paragraph(box: str) -> str:
+    """The complaint inside tyro's box, without its frame, title and advice, as one line."""
+    lines = [line.strip("─╭╮╰╯│ ") for line in box.splitlines()[1:]]
+    return " ".join(itertools.takewhile(bool, lines)).removesuffix(".") + "; see quantascope --help"
+
+
+def _deferred(command: Callable[..., None]) -> Callable[..., Callable[[], None]]:
+    """Keeps parsing apart from running, so that only complaints about arguments are caught as such."""
+
+    @functools.wraps(command)
+    def bound(*positional: Any, **named: Any) -> Callable[[], None]:
+        return functools.partial(command, *positional, **named)
+
+    return bound
 
 
 def _parse_changes(changes: tuple[str, ...]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import difflib
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Self, cast, get_args
+from typing import Annotated, Any, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -18,6 +18,10 @@ Positive = Annotated[int, Field(gt=0)]
 Count = Annotated[int, Field(ge=0)]
 PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegativeFloat = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+# Not `Self`: beartype, which checks the tests, cannot resolve it on a method by itself.
+AnyConfig = TypeVar("AnyConfig", bound="Config")
 
 
 class Config(BaseModel):
@@ -35,23 +39,23 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, protected_namespaces=())
 
     @classmethod
-    def parse(cls, values: Mapping[str, Any]) -> Self:
+    def parse(cls: type[AnyConfig], values: Mapping[str, Any]) -> AnyConfig:
         """Validate a mapping read from disk or from the command line."""
         try:
             return cls.model_validate_json(json.dumps(values))
         except ValidationError as error:
             raise InvalidConfig(_first_complaint(cls, error)) from None
 
-    def replace(self, changes: Mapping[str, Any]) -> Self:
+    def replace(self: AnyConfig, changes: Mapping[str, Any]) -> AnyConfig:
         """A copy with dotted keys changed, as in ``{"training.steps": 500}``."""
         values = self.model_dump(mode="json")
         for key, value in changes.items():
             *path, leaf = key.split(".")
             place = values
             for part in path:
-                place = place.get(part)
-                if not isinstance(place, dict):
-                    raise InvalidConfig(f"unknown key '{key}' in {type(self).__name__}{_nearest(part, values)}")
+                if not isinstance(place.get(part), dict):
+                    raise InvalidConfig(f"unknown key '{key}' in {type(self).__name__}{_nearest(part, place)}")
+                place = place[part]
             if leaf not in place:
                 raise InvalidConfig(f"unknown key '{key}' in {type(self).__name__}{_nearest(leaf, place)}")
             place[leaf] = value
@@ -75,32 +79,47 @@ def differences(first: Mapping[str, Any], second: Mapping[str, Any], prefix: str
         one, two = first.get(key), second.get(key)
         if isinstance(one, Mapping) and isinstance(two, Mapping):
             found += differences(cast(Mapping[str, Any], one), cast(Mapping[str, Any], two), f"{prefix}{key}.")
-        elif one != two:
-            found.append(f"{prefix}{key}: {one!r} -> {two!r}")
+        elif (shown := (_shown(first, key), _shown(second, key)))[0] != shown[1]:
+            found.append(f"{prefix}{key}: {shown[0]} -> {shown[1]}")
     return found
+
+
+def _shown(values: Mapping[str, Any], key: str) -> str:
+    return repr(values[key]) if key in values else "absent"
 
 
 def _first_complaint(cls: type[BaseModel], error: ValidationError) -> str:
     complaint = error.errors()[0]
-    where = ".".join(str(part) for part in complaint["loc"])
+    owner, keys = _owner(cls, complaint["loc"])
+    where = ".".join(keys)
     if complaint["type"] == "extra_forbidden":
-        owner = _owner(cls, complaint["loc"])
-        return f"unknown key '{where}' in {cls.__name__}{_nearest(str(complaint['loc'][-1]), owner.model_fields)}"
+        return f"unknown key '{where}' in {cls.__name__}{_nearest(keys[-1], owner.model_fields)}"
     message = complaint["msg"].removeprefix("Value error, ")
     return f"{cls.__name__}.{where} = {complaint['input']!r}: {message}" if where else message
 
 
-def _owner(cls: type[BaseModel], location: tuple[int | str, ...]) -> type[BaseModel]:
-    """The config class in which the last part of an error's location should have been a field."""
-    for part in location[:-1]:
+def _owner(cls: type[BaseModel], location: tuple[int | str, ...]) -> tuple[type[BaseModel], list[str]]:
+    """The config class that the last key of an error's location belongs to, and the keys that lead there.
+
+    Pydantic puts the chosen member's tag into the location of a discriminated union; no user wrote that key.
+    """
+    keys: list[str] = []
+    members: dict[Any, type[BaseModel]] = {}
+    for part in location:
+        if part in members:
+            cls, members = members[part], {}
+            continue
+        keys.append(str(part))
         field = cls.model_fields.get(str(part))
         if field is None:
             continue
         options = [field.annotation, *get_args(field.annotation)]
         models = [o for o in options if isinstance(o, type) and issubclass(o, BaseModel)]
-        if models:
+        if isinstance(field.discriminator, str):
+            members = {get_args(m.model_fields[field.discriminator].annotation)[0]: m for m in models}
+        elif models:
             cls = models[0]
-    return cls
+    return cls, keys
 
 
 def _nearest(key: str, known: Mapping[str, Any]) -> str:

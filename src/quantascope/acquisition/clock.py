@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-import statsmodels.api as sm
 from jaxtyping import Float, Int
 from scipy import stats
 
@@ -32,20 +31,33 @@ def fit_clock(
     >>> round(fit.gamma, 6), round(fit.r2, 6)
     (1.0, 1.0)
     """
+    from statsmodels.regression.linear_model import OLS  # here, for it takes seconds to import
+
     seen = np.isfinite(step) & (step > 0)
-    columns = [np.log(probability[seen])] + ([depth[seen].astype(float)] if depth is not None else [])
-    if seen.sum() < len(columns) + 2:
+    columns = [np.ones(seen.sum()), np.log(probability[seen])]
+    if depth is not None:
+        columns.append(depth[seen].astype(float))
+    if seen.sum() < len(columns) + 1:
         raise InvalidConfig(
-            f"a clock fit needs at least {len(columns) + 2} acquired functions, got {int(seen.sum())}; train longer"
+            f"a clock fit needs at least {len(columns) + 1} acquired functions, got {int(seen.sum())}; "
+            "train longer"
         )
-    fit = sm.OLS(np.log(step[seen]), sm.add_constant(np.column_stack(columns))).fit()
+    design = np.column_stack(columns)
+    if np.linalg.matrix_rank(design) < design.shape[1]:
+        raise InvalidConfig(
+            f"the {int(seen.sum())} acquired functions leave the clock undetermined: "
+            "their log probability or depth is constant, or one follows from the other; vary the demand"
+        )
+    fit = OLS(np.log(step[seen]), design).fit()
     cost = float(np.exp(fit.params[2])) if depth is not None else None
     return ClockFit(
         gamma=-float(fit.params[1]), r2=float(fit.rsquared), cost_per_level=cost, functions=int(seen.sum())
     )
 
 
-def rank_correlation(step: Float[np.ndarray, " functions"], probability: Float[np.ndarray, " functions"]) -> float:
-    """Spearman correlation of frequency and acquisition time over the functions that were acquired."""
+def rank_correlation(step: Float[np.ndarray, " functions"], other: Float[np.ndarray, " functions"]) -> float:
+    """Spearman correlation over the functions that were acquired; zero if either side is constant."""
     seen = np.isfinite(step)
-    return float(stats.spearmanr(probability[seen], step[seen]).statistic)
+    if np.ptp(step[seen]) == 0 or np.ptp(other[seen]) == 0:
+        return 0.0
+    return float(np.asarray(stats.spearmanr(other[seen], step[seen]))[0])

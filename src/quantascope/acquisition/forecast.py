@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
-from scipy import stats
 
+from quantascope.acquisition.clock import rank_correlation
 from quantascope.errors import InvalidConfig
 from quantascope.tasks.hsp.forest import Forest
 from quantascope.theory import ConstantComplexity, FeatureReuse, Poset, parallel, parity_complexity
@@ -47,13 +47,7 @@ def forecast(
         unit = np.exp(np.median(np.log(measured[fitted] / simulated[fitted])))
         step[foretold] = unit * simulated[foretold]
     error = np.log(step[seen] / measured[seen])
-    return Forecast(step, _spearman(step[seen], measured[seen]), float(np.sqrt(np.mean(error**2))))
-
-
-def _spearman(foretold: np.ndarray, measured: np.ndarray) -> float:
-    if np.ptp(foretold) == 0:
-        return 0.0
-    return float(stats.spearmanr(foretold, measured).statistic)
+    return Forecast(step, rank_correlation(measured, step), float(np.sqrt(np.mean(error**2))))
 
 
 def simulate_tasks(forest: Forest, *, conditional: bool) -> Float[np.ndarray, " nodes"]:

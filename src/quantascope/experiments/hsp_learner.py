@@ -23,7 +23,7 @@ from quantascope.tasks.hsp import (
     balanced_panel,
     build_forest,
 )
-from quantascope.training import History, Progress, TrainingConfig, train
+from quantascope.training import History, Pace, Progress, TrainingConfig, train
 
 METRICS = "metrics.parquet"
 
@@ -75,13 +75,15 @@ def prepare(config: HSPLearner) -> tuple[Forest, Panel]:
     return forest, balanced_panel(forest, inputs=config.panel_inputs, seed=config.panel_seed)
 
 
-def learn(config: HSPLearner, path: Path, progress: Progress | None = None) -> LearningCurves:
+def learn(
+    config: HSPLearner, path: Path, progress: Progress | None = None, pace: Pace | None = None
+) -> LearningCurves:
     """Train, or take up, or just read the run of this config at `path`."""
     forest, panel = prepare(config)
     run = RunDirectory.open(path, config)
     with run.locked():
         if not (path / METRICS).exists():
-            history = _train(config, forest, panel, run, progress)
+            history = _train(config, forest, panel, run, progress, pace)
             write_table(path / METRICS, history.to_table(), made_by=run.hash)
         return LearningCurves(config, History.from_table(read_table(path / METRICS, made_by=run.hash)))
 
@@ -92,20 +94,28 @@ def learner_steps(config: HSPLearner) -> int:
 
 
 def _train(
-    config: HSPLearner, forest: Forest, panel: Panel, run: RunDirectory, progress: Progress | None
+    config: HSPLearner,
+    forest: Forest,
+    panel: Panel,
+    run: RunDirectory,
+    progress: Progress | None,
+    pace: Pace | None,
 ) -> History:
     return train(
         TaskMLP(sensors=forest.sensors, tasks=len(forest.tasks), config=config.model, seed=config.model_seed),
         batches=FreshBatches(forest, batch_size=config.batch_size, seed=config.data_seed),
-        objective=_hand_written_gradient,
+        objective=task_objective,
         config=config.training,
+        seed=config.model_seed,
         evaluate=lambda model: _measure(model, panel),
         run=run,
         progress=progress,
+        pace=pace,
     )
 
 
-def _hand_written_gradient(model: torch.nn.Module, batch: Batch, step: int) -> dict[str, torch.Tensor]:
+def task_objective(model: torch.nn.Module, batch: Batch, step: int) -> dict[str, torch.Tensor]:
+    """The loop's objective for a `TaskMLP`: cross-entropy with the gradient that the model writes itself."""
     assert isinstance(model, TaskMLP)
     return {"cross_entropy": model.loss_and_gradient(*batch)}
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
+from jaxtyping import Num
 from scipy import stats
 
 from quantascope.config import Config, fingerprint
@@ -25,13 +26,15 @@ class Estimate:
     high: float | None
 
     @classmethod
-    def over_runs(cls, says: str, values: Sequence[float], unit: str = "") -> "Estimate":
+    def over_runs(
+        cls, says: str, values: Sequence[SupportsFloat] | Num[np.ndarray, " runs"], unit: str = ""
+    ) -> "Estimate":
         """The estimate from one value per run; runs in which it is undefined (NaN) are left out.
 
         >>> Estimate.over_runs("a", [1.0, 2.0, 3.0]).mean
         2.0
         """
-        seen = np.array([value for value in values if np.isfinite(value)], dtype=float)
+        seen = np.array([float(value) for value in values if np.isfinite(float(value))])
         if seen.size == 0:
             return cls(says, unit, (), None, None, None)
         low, high = mean_interval(seen)

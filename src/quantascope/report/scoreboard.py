@@ -70,8 +70,9 @@ def read_paper(results: Path) -> list[PaperFigure]:
     """The figures of `results/paper.toml`."""
     file = results / "paper.toml"
     try:
-        return [PaperFigure(**entry) for entry in tomllib.loads(file.read_text())["figure"]]
-    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+        entries = tomllib.loads(file.read_text())["figure"]
+        return [PaperFigure(**{**entry, "paper": float(entry["paper"])}) for entry in entries]
+    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
         raise DamagedArtefact(f"{file} is not the list of the paper's figures ({error}); see --results") from error
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from quantascope.config import Config, Count, Positive, PositiveFloat
@@ -60,6 +61,7 @@ def train(
     batches: Callable[[int], Any],
     objective: GradientOf,
     config: TrainingConfig,
+    seed: int = 0,
     evaluate: Evaluation | None = None,
     run: RunDirectory | None = None,
     progress: Progress | None = None,
@@ -67,8 +69,10 @@ def train(
 ) -> History:
     """Train `model` in place and return what was measured on the way.
 
-    With a `run`, state and checkpoints are kept there and an interrupted training is taken up again.
+    With a `run`, state and checkpoints are kept there and an interrupted training is taken up again. The seed
+    is that of torch's global generator, for models that draw from it, as dropout does.
     """
+    torch.manual_seed(seed)
     pace = pace or Pace()
     optimizer = build_optimizer(model, config.optimizer)
     state = (load_state(run, model, optimizer) if run else None) or TrainingState()

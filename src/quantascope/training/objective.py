@@ -7,7 +7,7 @@ number of terms computed from it. A model with a gradient of its own supplies an
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -16,12 +16,8 @@ Term = Callable[[Any, Any, int], Tensor]
 """A scalar from the model's output, the batch and the step."""
 
 
-class GradientOf(Protocol):
-    """The loop's view of an objective."""
-
-    def __call__(self, model: nn.Module, batch: Any, step: int) -> Mapping[str, Tensor]:
-        """Leave the gradient in `.grad`, replacing what was there, and return the terms of the loss."""
-        ...
+GradientOf = Callable[[Any, Any, int], Mapping[str, Tensor]]
+"""The loop's view of an objective: replaces the gradient in `.grad` and returns the terms of the loss."""
 
 
 @dataclass(frozen=True)

@@ -83,8 +83,8 @@ def load_state(run: RunDirectory, model: nn.Module, optimizer: torch.optim.Optim
         _load_moments(optimizer, _under("optimizer/", tensors))
         torch.set_rng_state(tensors["generator"])
         values = {name: list(value.numpy()) for name, value in _under("values/", tensors).items()}
-        lists = {"evaluated": tensors["evaluated"].tolist(), "train_loss": tensors["train_loss"].tolist()}
-        return TrainingState(**numbers, **lists, values=values)
+        evaluated, train_loss = tensors["evaluated"].tolist(), tensors["train_loss"].tolist()
+        return TrainingState(**numbers, evaluated=evaluated, train_loss=train_loss, values=values)
     except (KeyError, RuntimeError, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise DamagedArtefact(

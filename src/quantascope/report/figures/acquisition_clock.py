@@ -1,7 +1,7 @@
 """Figure of the acquisition-clock claim."""
 
-import matplotlib as mpl
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -9,7 +9,7 @@ from quantascope.acquisition import fit_clock
 from quantascope.experiments import Reproduction
 from quantascope.experiments.forecasts import forecast_tasks
 from quantascope.experiments.hsp_learner import LearningCurves
-from quantascope.report.figures.style import forecast_panel, panels, title
+from quantascope.report.figures.style import forecast_panel, log_axes, panels, title
 
 _MARKERS = "osD^v<>P"
 
@@ -33,7 +33,7 @@ def _clock(axes: Axes, runs: list[LearningCurves]) -> None:
     offset = np.mean(np.log(step[seen]) + fit.gamma * np.log(frequency[seen]) - cost * depth[seen])
     line = np.geomspace(frequency.min(), frequency.max(), 2)
     for level in np.unique(depth):
-        colour = mpl.colormaps["viridis"](0.9 * level / max(1, depth.max()))
+        colour = colormaps["viridis"](0.9 * level / max(1, depth.max()))
         at = depth == level
         axes.scatter(
             frequency[at],
@@ -46,7 +46,8 @@ def _clock(axes: Axes, runs: list[LearningCurves]) -> None:
             label=f"depth {level}",
         )
         axes.plot(line, np.exp(offset + cost * level) * line**-fit.gamma, color=colour, linewidth=1)
-    axes.set(xscale="log", yscale="log", xlabel="query frequency π", ylabel="acquisition step T")
+    log_axes(axes, x="probability", y="steps")
+    axes.set(xlabel="query frequency π", ylabel="acquisition step T")
     axes.legend(loc="lower left", handletextpad=0.1)
     axes.text(
         0.97, 0.96, f"$T\\propto\\pi^{{-{fit.gamma:.2f}}}\\times{np.exp(cost):.2f}^\\mathrm{{depth}}$",

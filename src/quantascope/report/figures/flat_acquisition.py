@@ -1,15 +1,17 @@
 """Figure of the flat-acquisition claim."""
 
-import matplotlib as mpl
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from quantascope.acquisition import fit_clock, reconstructed_loss
 from quantascope.experiments import Reproduction
 from quantascope.experiments.forecasts import Forecasts, forecast_tasks
 from quantascope.experiments.hsp_learner import LearningCurves
-from quantascope.report.figures.style import VERMILLION, forecast_panel, panels, title
+from quantascope.report.figures.style import VERMILLION, forecast_panel, log_axes, panels, title
 
 
 def draw(reproduction: Reproduction) -> Figure:
@@ -25,12 +27,12 @@ def draw(reproduction: Reproduction) -> Figure:
 
 def _losses(axes: Axes, run: LearningCurves, foretold: Forecasts) -> None:
     step, frequency = run.history.step, run.forest.task_probability
-    scale = mpl.colors.LogNorm(frequency.min(), frequency.max())
+    scale = LogNorm(frequency.min(), frequency.max())
     for task in np.argsort(frequency):
         axes.plot(
             step,
             run.task_loss[:, task],
-            color=mpl.colormaps["cividis"](scale(frequency[task])),
+            color=colormaps["cividis"](scale(frequency[task])),
             linewidth=0.5,
             alpha=0.7,
         )
@@ -39,7 +41,7 @@ def _losses(axes: Axes, run: LearningCurves, foretold: Forecasts) -> None:
     axes.plot(step, rebuilt, color="black", linewidth=1.2, linestyle=":", label="Q-dynamics")
     axes.set(xlabel="training step", ylabel="held-out loss (bits)", ylim=(0, 1.35), xlim=(0, step[-1]))
     axes.legend(loc="upper right")
-    colours = mpl.cm.ScalarMappable(norm=scale, cmap="cividis")
+    colours = ScalarMappable(norm=scale, cmap="cividis")
     axes.figure.colorbar(colours, ax=axes, label="task frequency", pad=0.02)  # pyright: ignore[reportAttributeAccessIssue]
     title(axes, "a", f"{len(frequency)} tasks, one run")
 
@@ -60,5 +62,6 @@ def _clock(axes: Axes, run: LearningCurves) -> None:
         ha="right",
         va="top",
     )
-    axes.set(xscale="log", yscale="log", xlabel="task frequency π", ylabel="acquisition step T")
+    log_axes(axes, x="probability", y="steps")
+    axes.set(xlabel="task frequency π", ylabel="acquisition step T")
     title(axes, "b", "demand is a clock")

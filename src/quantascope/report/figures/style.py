@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
 from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from quantascope.experiments.forecasts import Forecasts
 
@@ -17,7 +18,7 @@ VERMILLION, BLUE, GREEN, SKY, ORANGE, PURPLE, GREY = (
     "#D55E00", "#0072B2", "#009E73", "#56B4E9", "#E69F00", "#CC79A7", "#999999",
 )  # fmt: skip
 
-_SETTINGS: dict[str, Any] = {
+_SETTINGS: Any = {
     "figure.dpi": 150,
     "figure.constrained_layout.use": True,
     "font.size": 9,
@@ -50,6 +51,19 @@ def title(axes: Axes, letter: str, text: str) -> None:
     axes.set_title(f"$\\bf{{({letter})}}$ {text}")
 
 
+Quantity = Literal["steps", "probability"]
+
+
+def log_axes(axes: Axes, *, x: Quantity, y: Quantity) -> None:
+    """Logarithmic axes with few, plain labels."""
+    axes.set(xscale="log", yscale="log")
+    for axis, quantity in ((axes.xaxis, x), (axes.yaxis, y)):
+        form = "{:,.0f}" if quantity == "steps" else "{:g}"
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if quantity == "steps" else (1.0, 3.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _, form=form: form.format(value)))
+        axis.set_minor_formatter(NullFormatter())
+
+
 def forecast_panel(axes: Axes, forecasts: Sequence[Forecasts], *, letter: str, what: str = "task") -> None:
     """Foretold against measured acquisition steps, demand alone and demand over κ."""
     measured = np.concatenate([f.measured for f in forecasts])
@@ -70,9 +84,11 @@ def forecast_panel(axes: Axes, forecasts: Sequence[Forecasts], *, letter: str, w
             label=label,
         )
     _diagonal(axes, np.concatenate([measured, *(step for step, *_ in kinds.values())]))
-    axes.set(xscale="log", yscale="log", xlabel="foretold acquisition step", ylabel="measured acquisition step")
+    log_axes(axes, x="steps", y="steps")
+    axes.tick_params(axis="x", rotation=30)
+    axes.set(xlabel="foretold acquisition step", ylabel="measured acquisition step")
     axes.legend(loc="upper left", handletextpad=0.1)
-    title(axes, letter, f"unseen {what}s, time unit from the rest")
+    title(axes, letter, f"forecast of unseen {what}s")
 
 
 def _diagonal(axes: Axes, values: Float[np.ndarray, " values"]) -> None:

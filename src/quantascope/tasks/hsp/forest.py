@@ -22,7 +22,9 @@ from quantascope.tasks.hsp.supports import Support, mask_of, reduce_mask
 class Forest:
     """Composed parity tasks over `sensors` bits, parents before children.
 
-    >>> forest = Forest(parent=[-1, 0], support=[(0, 1), (1, 2)], query=[0.5, 0.5], sensors=3)
+    >>> forest = Forest(
+    ...     parent=np.array([-1, 0]), support=((0, 1), (1, 2)), query=np.array([0.5, 0.5]), sensors=3
+    ... )
     >>> forest.outputs(np.array([[1, 0, 0], [1, 0, 1]], dtype=bool)).astype(int)
     array([[1, 1],
            [1, 0]])

@@ -28,15 +28,20 @@ class Panel:
 
 def balanced_panel(forest: Forest, *, inputs: int, seed: int) -> Panel:
     """A panel of `inputs` rows per task that is exactly balanced over what the task reads."""
+    reads = [
+        sorted({sensor for above in forest.path(node) for sensor in forest.support[above]})
+        for node in forest.tasks.tolist()
+    ]
+    largest = max(range(len(reads)), key=lambda row: len(reads[row]))
+    most = len(reads[largest])
+    if inputs % 2**most:
+        raise InvalidConfig(
+            f"task {largest} reads {most} sensors, so a balanced panel needs a multiple of "
+            f"{2**most} inputs per task, not {inputs}; use that or a random panel"
+        )
     rng = np.random.default_rng(seed)
     bits = rng.integers(0, 2, size=(len(forest.tasks), inputs, forest.sensors), dtype=np.uint8)
-    for row, node in enumerate(forest.tasks.tolist()):
-        read = sorted({sensor for above in forest.path(node) for sensor in forest.support[above]})
-        if inputs % 2 ** len(read):
-            raise InvalidConfig(
-                f"task {row} reads {len(read)} sensors, so a balanced panel needs a multiple of "
-                f"{2 ** len(read)} inputs per task, not {inputs}; use that or a random panel"
-            )
+    for row, read in enumerate(reads):
         bits[row][:, read] = (np.arange(inputs)[:, None] >> np.arange(len(read))) & 1
     return _panel(forest, bits)
 

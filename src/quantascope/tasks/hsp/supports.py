@@ -5,6 +5,7 @@ on those above it: each level of a path brings new information. A mask is an int
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -36,9 +37,10 @@ def draw_supports(
     """One support for each node, parents first; `pools[v]` holds the sensors that node v may read.
 
     >>> draw_supports([-1, 0], [2, 2], [range(3), range(3)], np.random.default_rng(0))
-    [(0, 1), (0, 2)]
+    [(1, 2), (0, 2)]
     """
     _refuse_too_many(degree, pools)
+    _refuse_too_deep(parent, degree, pools)
     for _ in range(_ATTEMPTS):
         supports = _try_to_draw(parent, degree, pools, rng)
         if supports is not None:
@@ -92,6 +94,26 @@ def _refuse_too_many(degree: Sequence[int], pools: Sequence[Sequence[int]]) -> N
                 f"{wanted} supports of degree {size} do not fit into {len(pool)} sensors, which have "
                 f"{available}; ask for at most {available}, or for at least {_pool_for(wanted, size)} sensors"
             )
+
+
+def _refuse_too_deep(parent: Sequence[int], degree: Sequence[int], pools: Sequence[Sequence[int]]) -> None:
+    """Refuse a path with more supports of one kind than can be independent; a search would never end well."""
+    on_path: list[Counter[tuple[int, tuple[int, ...]]]] = []
+    for above, size, pool in zip(parent, degree, pools, strict=True):
+        kind = (size, tuple(pool))
+        on_path.append((on_path[above] if above >= 0 else Counter()) + Counter([kind]))
+        if (wanted := on_path[-1][kind]) > (most := _rank(size, len(pool))):
+            raise InvalidConfig(
+                f"a path of {wanted} supports of degree {size} cannot be linearly independent in {len(pool)} "
+                f"sensors, which allow {most}; use more sensors or a shallower forest"
+            )
+
+
+def _rank(degree: int, sensors: int) -> int:
+    """Dimension over GF(2) of what all supports of one degree span: those of even degree miss odd parities."""
+    if degree == sensors:
+        return 1
+    return sensors if degree % 2 else sensors - 1
 
 
 def _pool_for(wanted: int, degree: int) -> int:

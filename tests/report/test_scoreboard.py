@@ -1,0 +1,121 @@
+"""The verdict rule by hand, and the integrity of the committed results."""
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+from quantascope.errors import DamagedArtefact
+from quantascope.experiments import CLAIMS, Estimate, Result
+from quantascope.report.scoreboard import PaperFigure, as_markdown, read_paper, read_results, scoreboard, verdict
+
+RESULTS = Path(__file__).parents[2] / "results"
+FIGURE = PaperFigure(
+    claim="c", figure="f", paper=1.0, printed="1.00", unit="", runs=1, place="Sec. 1", says="a number"
+)
+
+
+def estimate(*values: float) -> Estimate:
+    return Estimate.over_runs("a number", values)
+
+
+def test_a_single_run_must_agree_to_the_printed_rounding():
+    assert verdict(FIGURE, estimate(1.005)) == "reproduced"
+    assert verdict(FIGURE, estimate(1.0051)) == "differs"
+
+
+def test_several_runs_allow_for_the_spread_of_ours_and_of_the_papers_runs():
+    # Mean 1.2 and standard deviation 0.1 over 3 runs: t = 4.303, so one paper run may lie 0.497 away.
+    ours = estimate(1.1, 1.2, 1.3)
+    reach = stats.t.ppf(0.975, 2) * 0.1 * math.sqrt(1 / 3 + 1)
+    assert reach == pytest.approx(0.4968, abs=1e-4)
+    assert verdict(replace(FIGURE, paper=1.2 - reach), ours) == "reproduced"
+    assert verdict(replace(FIGURE, paper=1.2 - reach - 0.006), ours) == "differs"
+    # A paper value that is itself a mean over three runs is held to a narrower range, 0.351.
+    assert verdict(replace(FIGURE, paper=0.83, runs=3), ours) == "differs"
+
+
+def test_an_exact_fact_is_not_excused_by_spread():
+    assert verdict(replace(FIGURE, runs=0), estimate(0.9, 1.0, 1.2)) == "differs"
+    assert verdict(replace(FIGURE, runs=0), estimate(1.0, 1.0)) == "reproduced"
+
+
+def test_a_figure_that_no_run_defines_differs():
+    assert verdict(FIGURE, estimate(float("nan"))) == "differs"
+
+
+def test_counts_are_printed_with_commas_and_rounded_to_the_unit():
+    assert replace(FIGURE, printed="13,700").rounding == 0.5
+    assert replace(FIGURE, printed="84.7%").rounding == pytest.approx(0.05)
+
+
+def test_the_paper_file_is_complete_typed_and_without_repetition():
+    figures = read_paper(RESULTS)
+    assert len(figures) >= 260
+    assert len({(f.claim, f.figure) for f in figures}) == len(figures)
+    for figure in figures:
+        assert float(figure.printed.replace(",", "").rstrip("%")) == figure.paper, figure
+        assert figure.place, figure
+        assert figure.says, figure
+        assert figure.runs >= 0, figure
+
+
+def test_every_figure_of_the_paper_that_a_claim_covers_is_in_its_committed_result():
+    results = read_results(RESULTS)
+    for figure in read_paper(RESULTS):
+        if figure.claim in CLAIMS:
+            assert figure.figure in results[figure.claim].figures, figure
+
+
+def test_committed_results_belong_to_the_presets_of_this_version():
+    for result in read_results(RESULTS).values():
+        preset = CLAIMS[result.claim].presets[result.preset]
+        assert result.config == json.loads(preset.model_dump_json()), result.claim
+        assert not result.made_with["commit"].endswith("changed"), result.claim
+
+
+def write_result(folder: Path, preset: str, values: list[float]) -> None:
+    result = Result("c", preset, {}, {"f": Estimate.over_runs("f", values), "g": estimate(2.0)}, {})
+    (folder / f"c-{preset}.json").write_text(json.dumps(result.to_json()))
+
+
+@pytest.fixture
+def results(tmp_path) -> Path:
+    entry = (
+        'claim = "c"\nfigure = "{}"\npaper = 1.0\nprinted = "1.0"\nunit = ""\nruns = 1\nplace = "p"\nsays = "s"\n'
+    )
+    (tmp_path / "paper.toml").write_text("".join(f"[[figure]]\n{entry.format(name)}" for name in ("f", "h")))
+    return tmp_path
+
+
+def test_rows_join_the_paper_with_the_result_of_most_runs(results):
+    write_result(results, "quick", [5.0])
+    write_result(results, "full", [1.0, 1.1, 0.9])
+    rows = {row.figure: row for row in scoreboard(results)}
+    assert (rows["f"].ours, rows["f"].seeds, rows["f"].preset, rows["f"].verdict) == (1.0, 3, "full", "reproduced")
+    assert rows["f"].low < 1.0 < rows["f"].high
+    assert rows["f"].command == "quantascope reproduce c --preset full"
+    assert (rows["h"].ours, rows["h"].verdict) == (None, "not run")
+    assert (rows["g"].paper, rows["g"].verdict) == (None, "new")
+
+
+def test_the_markdown_table_has_a_line_for_each_row(results):
+    write_result(results, "full", [1.0, 1.1, 0.9])
+    lines = as_markdown(scoreboard(results)).splitlines()
+    assert len(lines) == 2 + 3
+    assert lines[2].startswith("| c | f | 1 | 1 | 0.9 … 1.1 | 3 | full | reproduced |")
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"claim": "c"}'])
+def test_a_file_that_is_no_result_is_named(results, content):
+    (results / "c-full.json").write_text(content)
+    with pytest.raises(DamagedArtefact, match=r"c-full\.json"):
+        scoreboard(results)
+
+
+def test_a_folder_without_the_papers_figures_is_named(tmp_path):
+    with pytest.raises(DamagedArtefact, match=r"paper\.toml"):
+        scoreboard(tmp_path)

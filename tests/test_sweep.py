@@ -1,0 +1,78 @@
+"""Sweeps on real engines: the same results, no oversubscription, and clear ends."""
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import torch
+
+from quantascope.config import Config
+from quantascope.engine import cores, local_engine
+from quantascope.errors import EngineFailed, InvalidConfig
+from quantascope.run import RunDirectory
+from quantascope.sweep import RunStatus, run_all
+
+
+class Square(Config):
+    number: int
+    deadly: bool = False
+
+
+def write_square(config: Square, path: Path, progress) -> None:
+    if config.deadly:
+        os.kill(os.getpid(), 9)
+    RunDirectory.open(path, config)
+    if progress:
+        progress(1, 0.5)
+    (path / "square").write_text(f"{config.number**2} {torch.get_num_threads()}")
+
+
+def refuse(config: Square, path: Path, progress) -> None:
+    if config.number == 1:
+        raise InvalidConfig("one is not welcome")
+    time.sleep(30)
+
+
+def test_a_process_pool_and_threads_give_the_same_results_with_the_asked_threads(tmp_path):
+    outcomes = []
+    for name, engine in (("pool", local_engine(threads=1, workers=2)), ("threads", ThreadPoolExecutor(1))):
+        seen: list[list[RunStatus]] = []
+        with engine:
+            jobs = {tmp_path / name / str(n): Square(number=n) for n in range(3)}
+            run_all(write_square, jobs, engine=engine, steps=lambda job: 1, watch=seen.append)
+        outcomes.append([(path / "square").read_text() for path in jobs])
+        assert all(status.finished for status in seen[-1])
+        assert not any(path.with_name("progress.json").exists() for path in jobs)
+    assert outcomes == [["0 1", "1 1", "4 1"]] * 2
+
+
+def test_the_default_pool_fills_the_cores_and_no_more():
+    with local_engine(threads=1) as engine:
+        assert engine._max_workers == cores()
+    with local_engine(threads=cores()) as engine:
+        assert engine._max_workers == 1
+
+
+@pytest.mark.parametrize("asked", [{"threads": 0}, {"workers": 0}])
+def test_no_threads_or_no_workers_is_refused(asked):
+    with pytest.raises(InvalidConfig, match="at least 1"):
+        local_engine(**asked)
+
+
+def test_a_worker_that_dies_is_reported_with_the_way_on(tmp_path):
+    with (
+        local_engine(workers=1) as engine,
+        pytest.raises(EngineFailed, match="a worker process died.*run the same command to resume"),
+    ):
+        run_all(write_square, {tmp_path / "x": Square(number=1, deadly=True)}, engine=engine, steps=lambda job: 1)
+
+
+def test_the_first_error_ends_the_sweep_without_waiting_for_the_rest(tmp_path):
+    began = time.monotonic()
+    with local_engine(workers=2) as engine, pytest.raises(InvalidConfig, match="one is not welcome"):
+        run_all(
+            refuse, {tmp_path / str(n): Square(number=n) for n in range(4)}, engine=engine, steps=lambda job: 1
+        )
+    assert time.monotonic() - began < 25
