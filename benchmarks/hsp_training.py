@@ -153,7 +153,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
-    forest = build_forest(RegularFamily(pool=100, distractors=0))
+    forest = build_forest(RegularFamily())
     found = [measure(forest, width, chosen.rounds, chosen.steps) for width in ASKED_RATIO]
     if chosen.json:
         print(json.dumps([asdict(one) for one in found], indent=2))

@@ -39,7 +39,7 @@ def test_equal_tensors_are_equal_bytes(tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-@pytest.mark.parametrize("moment", ["fsync", "replace"])
+@pytest.mark.parametrize("moment", ["os.fsync", "pathlib.Path.replace"])
 def test_a_full_disk_leaves_the_old_file_and_no_litter(tmp_path, monkeypatch, moment):
     file = tmp_path / "a.json"
     write_json(file, "old")

@@ -64,7 +64,7 @@ def test_no_threads_or_no_workers_is_refused(asked):
 def test_a_worker_that_dies_is_reported_with_the_way_on(tmp_path):
     with (
         local_engine(workers=1) as engine,
-        pytest.raises(EngineFailed, match="a worker process died.*run the same command to resume"),
+        pytest.raises(EngineFailed, match=r"a worker process died.*run the same command to resume"),
     ):
         run_all(write_square, {tmp_path / "x": Square(number=1, deadly=True)}, engine=engine, steps=lambda job: 1)
 

@@ -41,9 +41,7 @@ class RunDirectory:
             "config": config.model_dump(mode="json"),
         }
         file = run.path / "config.json"
-        if not file.exists():
-            if run.path.is_dir() and any(run.path.iterdir()):
-                raise DamagedArtefact(f"{path} holds files but no config.json; choose an empty or new folder")
+        if not run._holds_config():
             write_json(file, described)
             return run
         found = read_json(file)
@@ -57,6 +55,20 @@ class RunDirectory:
             changes = "; ".join(differences(found["config"], described["config"])[:3]) or "its format"
             raise RunMismatch(f"{path} belongs to another config ({changes}); choose another folder or remove it")
         return run
+
+    def _holds_config(self) -> bool:
+        """Whether this is a run already; a folder of other things is left alone."""
+        try:
+            if (self.path / "config.json").exists():
+                return True
+            occupied = self.path.is_dir() and any(self.path.iterdir())
+        except OSError as error:
+            raise StorageFailed(
+                f"cannot read {self.path}: {error.strerror}; mend permissions or choose another folder"
+            ) from error
+        if occupied:
+            raise DamagedArtefact(f"{self.path} holds files but no config.json; choose an empty or new folder")
+        return False
 
     @contextmanager
     def locked(self) -> Iterator[None]:

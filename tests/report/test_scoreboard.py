@@ -84,10 +84,10 @@ def write_result(folder: Path, preset: str, values: list[float]) -> None:
 
 @pytest.fixture
 def results(tmp_path) -> Path:
-    entry = (
-        'claim = "c"\nfigure = "{}"\npaper = 1.0\nprinted = "1.0"\nunit = ""\nruns = 1\nplace = "p"\nsays = "s"\n'
+    entry = '[[figure]]\nclaim = "c"\nfigure = "{}"\npaper = 1\nprinted = "1.0"\nunit = ""\nruns = 1\n'
+    (tmp_path / "paper.toml").write_text(
+        "".join(entry.format(name) + 'place = "p"\nsays = "s"\n' for name in ("f", "h"))
     )
-    (tmp_path / "paper.toml").write_text("".join(f"[[figure]]\n{entry.format(name)}" for name in ("f", "h")))
     return tmp_path
 
 

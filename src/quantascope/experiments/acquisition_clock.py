@@ -20,7 +20,7 @@ class AcquisitionClock(Config):
     """Several pairs of a model seed and a rank assignment."""
 
     learner: HSPLearner = HSPLearner(
-        family=RegularFamily(roots=4, depth=3, distractors=0, demand=ZipfDemand()),
+        family=RegularFamily(roots=4, depth=3, pool=32, demand=ZipfDemand()),
         training=TrainingConfig(steps=20_000),
     )
     seeds: tuple[Count, ...] = (0, 1, 2, 3, 4)
@@ -69,7 +69,7 @@ CLAIM = Claim(
     presets={
         "quick": AcquisitionClock(
             learner=HSPLearner(
-                family=RegularFamily(roots=4, depth=2, pool=16, distractors=0, demand=ZipfDemand()),
+                family=RegularFamily(roots=4, depth=2, pool=16, demand=ZipfDemand()),
                 model=MLPConfig(width=128),
                 training=TrainingConfig(steps=5_000),
                 batch_size=256,

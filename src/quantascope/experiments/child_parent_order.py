@@ -25,7 +25,7 @@ class ChildParentOrder(Config):
     """Ratios of child to parent frequency, several model seeds each."""
 
     learner: HSPLearner = HSPLearner(
-        family=RegularFamily(roots=16, depth=1, distractors=0), training=TrainingConfig(steps=8_000)
+        family=RegularFamily(roots=16, depth=1, pool=32), training=TrainingConfig(steps=8_000)
     )
     ratios: tuple[PositiveFloat, ...] = (1.1, 2.0, 5.0)
     model_seeds: tuple[Count, ...] = (0, 1, 2)
@@ -118,7 +118,7 @@ CLAIM = Claim(
     presets={
         "quick": ChildParentOrder(
             learner=HSPLearner(
-                family=RegularFamily(roots=6, depth=1, pool=12, distractors=0),
+                family=RegularFamily(roots=6, depth=1, pool=12),
                 model=MLPConfig(width=128),
                 training=TrainingConfig(steps=3_000),
                 batch_size=256,

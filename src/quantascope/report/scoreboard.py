@@ -73,7 +73,9 @@ def read_paper(results: Path) -> list[PaperFigure]:
         entries = tomllib.loads(file.read_text())["figure"]
         return [PaperFigure(**{**entry, "paper": float(entry["paper"])}) for entry in entries]
     except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
-        raise DamagedArtefact(f"{file} is not the list of the paper's figures ({error}); see --results") from error
+        raise DamagedArtefact(
+            f"{file} is not the list of the paper's figures ({error}); use --results of a checkout"
+        ) from error
 
 
 def read_results(results: Path) -> dict[str, Result]:

@@ -51,7 +51,7 @@ def print_scoreboard(rows: list[Row], console: Console) -> None:
         console.print(f"not run: {claim}, {count} figures", style="dim", highlight=False)
 
 
-def simulation_rows(outcome: ClassAcquisitions) -> list[dict[str, float]]:
+def simulation_rows(outcome: ClassAcquisitions) -> list[dict[str, int | float]]:
     """One row for each depth of a simulated forest."""
     classes = outcome.classes
     return [

@@ -121,6 +121,7 @@ def forest_with(**changes) -> Forest:
             {"support": ((0, 1), (1, 2), (0, 2))},
             r"support \(0, 2\) of node 2 is linearly dependent on its path",
         ),
+        ({"support": ((0,), (1,), (0, 1))}, r"support \(0, 1\) of node 2 is linearly dependent on its path"),
         ({"support": ((0, 1), (1, 2), (2, 4))}, r"node 2 has support \(2, 4\); it needs distinct sensors below 4"),
         (
             {"support": ((0, 1), (-1, 2), (2, 3))},
@@ -137,6 +138,21 @@ def forest_with(**changes) -> Forest:
 def test_an_impossible_forest_is_refused_with_the_value_at_fault(changes, message):
     with pytest.raises(InvalidConfig, match=message):
         forest_with(**changes)
+
+
+@unhurried
+@given(masks=st.lists(st.integers(1, 31), min_size=1, max_size=5, unique=True))
+def test_a_chain_is_a_forest_exactly_if_no_support_lies_in_the_span_of_those_above(masks):
+    supports = [tuple(sensor for sensor in range(5) if mask >> sensor & 1) for mask in masks]
+    span, independent = {0}, True
+    for mask in masks:
+        independent &= mask not in span
+        span |= {inside ^ mask for inside in span}
+    if independent:
+        assert chain(*supports, sensors=5).depth.tolist() == list(range(len(masks)))
+    else:
+        with pytest.raises(InvalidConfig, match="linearly dependent on its path"):
+            chain(*supports, sensors=5)
 
 
 def test_a_support_may_depend_on_those_of_other_branches():

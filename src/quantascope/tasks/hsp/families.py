@@ -72,8 +72,8 @@ class RegularFamily(Config):
     branching: Positive = 2
     depth: Count = 5
     degree: Positive = 2
-    pool: Positive = 32
-    distractors: Count = 32
+    pool: Positive = 100
+    distractors: Count = 0
     demand: Annotated[ClosureDemand | LevelRatio | ZipfDemand, Field(discriminator="kind")] = ClosureDemand()
     support_seed: Count = 0
 

@@ -1,0 +1,242 @@
+"""The command line as a user meets it: results, one-line errors, interrupts."""
+
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from quantascope.cli import _parse, main
+
+ROOT = Path(__file__).parents[1]
+TINY = [
+    "learner.family.tasks=6", "learner.family.pool=6", "learner.family.distractors=0", "learner.model.width=16",
+    "learner.training.steps=400", "learner.batch_size=128", "learner.panel_inputs=16",
+]  # fmt: skip
+TINY_RUN = ["family.tasks=6", "family.pool=6", "family.distractors=0", "model.width=16", "panel_inputs=16"]
+
+
+@pytest.fixture
+def failing(capsys):
+    """Runs a command that must fail with code 2 and returns its one line on stderr."""
+
+    def run(*arguments: str) -> str:
+        assert main(list(arguments)) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        lines = [line for line in captured.err.splitlines() if not line.startswith("[")]
+        assert len(lines) == 1
+        return lines[0]
+
+    return run
+
+
+def reproduce_in(folder: Path, *more: str) -> list[str]:
+    return [
+        "reproduce", "flat-acquisition", "--out", str(folder), "--workers", "1", *more,
+        "--set", *TINY, "learner.training.optimizer.learning_rate=0.01",
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def reproduced(tmp_path_factory) -> Path:
+    """A tiny reproduction that several tests look at."""
+    folder = tmp_path_factory.mktemp("reproduced") / "flat"
+    assert main(reproduce_in(folder)) == 0
+    return folder
+
+
+def test_a_reproduction_leaves_a_result_and_a_picture(reproduced):
+    result = json.loads((reproduced / "result.json").read_text())
+    assert result["claim"] == "flat-acquisition"
+    assert result["config"]["learner"]["training"]["steps"] == 400
+    assert all(0 < value <= 6 for value in result["figures"]["acquired_displayed"]["values"])
+    assert (reproduced / "figure.png").read_bytes().startswith(b"\x89PNG")
+    assert (reproduced / "figure.svg").read_text().startswith("<?xml")
+
+
+def test_a_repeated_command_reuses_the_runs_and_gives_the_same_result(reproduced, tmp_path, capsys):
+    metrics = sorted(reproduced.glob("runs/*/metrics.parquet"))
+    before = [file.stat().st_mtime_ns for file in metrics]
+    first = json.loads((reproduced / "result.json").read_text())
+    assert main(reproduce_in(reproduced, "--json", "--publish", str(tmp_path))) == 0
+    assert json.loads(capsys.readouterr().out)["figures"] == first["figures"]
+    assert [file.stat().st_mtime_ns for file in metrics] == before
+    assert len(metrics) == 2
+    assert json.loads((tmp_path / "flat-acquisition-quick.json").read_text()) == json.loads(
+        (reproduced / "result.json").read_text()
+    )
+    assert (tmp_path / "figures" / "flat-acquisition-quick.png").exists()
+
+
+def test_a_run_directory_of_another_config_is_refused_with_the_difference(reproduced, failing):
+    line = failing(*reproduce_in(reproduced), "learner.batch_size=256")
+    assert "another config (learner.batch_size: 128 -> 256)" in line
+
+
+def test_damaged_metrics_are_named(reproduced, failing, tmp_path):
+    copy = tmp_path / "copy"
+    subprocess.run(["cp", "-r", reproduced, copy], check=True)
+    file = next(copy.glob("runs/*/metrics.parquet"))
+    file.write_bytes(file.read_bytes()[:50])
+    assert re.search(r"metrics\.parquet is damaged or foreign .* remove it", failing(*reproduce_in(copy)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["reproduce", "flat-acquisition", "--set", "learner.training.stepz=3"], "did you mean 'steps'"),
+        (["reproduce", "flat-acquisition", "--set", "model_seed=[1]"], "did you mean 'model_seeds'"),
+        (["reproduce", "flat-acquisition", "--set", "nonsense"], "write KEY=VALUE"),
+        (["reproduce", "flat-acquisition", "--set", "learner.training.steps=0"], "steps = 0"),
+        (["reproduce", "flat-acquisition", "--set", "learner.training.steps=many"], "steps = 'many'"),
+        (["reproduce", "no-such-claim"], "invalid choice 'no-such-claim'"),
+        (["reproduce", "flat-acquisition", "--workers", "0"], "at least 1"),
+        (
+            ["scoreboard", "no-such-claim", "--results", str(ROOT / "results")],
+            "unknown claim 'no-such-claim'; known claims are",
+        ),
+        (["scoreboard", "--results", "nowhere"], "paper.toml"),
+        (["simulate", "--alpha", "-0.5"], "alpha is -0.5"),
+        (["simulate", "--depth", "99"], "depth 99"),
+        (["simulate", "--alpha", "x"], "could not convert string to float: 'x'"),
+        (["train", "hsp"], "--out"),
+        (["no-such-command"], "no-such-command"),
+        ([], "Expected one of"),
+    ],
+)
+def test_bad_input_is_told_in_one_line_and_writes_nothing(arguments, says, failing, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert says in failing(*arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        (["family.tasks=3000"], "have 496; ask for at most 496, or for at least 78 sensors"),
+        (["panel_inputs=6"], "needs a multiple of 4"),
+        (["family.kind=forrest"], "forrest"),
+        (['family={"kind": "regular", "rootz": 2}'], "did you mean 'roots'?"),
+        (['family={"kind": "regular", "demand": {"kind": "closure", "beta": 1.5}}'], "beta 1.5"),
+    ],
+)
+def test_an_impossible_forest_is_refused_before_anything_is_written(changes, says, failing, tmp_path):
+    assert says in failing("train", "hsp", "--out", str(tmp_path / "run"), "--set", *changes)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_config_file_with_an_unknown_key_is_refused(failing, tmp_path):
+    (tmp_path / "config.json").write_text('{"trainig": {}}')
+    line = failing("train", "hsp", "--out", str(tmp_path / "run"), "--config", str(tmp_path / "config.json"))
+    assert "unknown key 'trainig' in HSPLearner; did you mean 'training'?" in line
+
+
+def test_training_reports_what_was_acquired(tmp_path, capsys):
+    run = ["train", "hsp", "--out", str(tmp_path / "run"), "--json", "--set", *TINY_RUN, "training.steps=600"]
+    assert main([*run, "training.optimizer.learning_rate=0.01"]) == 0
+    outcome = json.loads(capsys.readouterr().out)
+    assert (outcome["tasks"], outcome["acquired"], outcome["steps"]) == (6, 6, 600)
+
+
+def test_a_divergent_run_names_step_and_rate(failing, tmp_path):
+    line = failing(
+        "train", "hsp", "--out", str(tmp_path / "run"), "--set", *TINY_RUN,
+        "training.optimizer.name=sgd", "training.optimizer.learning_rate=1e6",
+    )  # fmt: skip
+    assert re.search(r"training diverged at step \d+ in .*run .*lower the learning rate 1e\+06", line)
+
+
+def test_a_read_only_folder_is_named(failing):
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o555)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)  # permissions do not bind the superuser
+    try:
+        line = failing("train", "hsp", "--out", str(folder / "run"), "--set", *TINY_RUN)
+    finally:
+        os.seteuid(user)
+        folder.rmdir()
+    assert "cannot write" in line
+    assert "Permission denied" in line
+
+
+def test_a_full_disk_ends_training_with_one_line_and_the_last_state(tmp_path):
+    program = (
+        "import resource, sys; from quantascope.cli import main\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (8_000, 8_000)); sys.exit(main(sys.argv[1:]))"
+    )
+    arguments = ["train", "hsp", "--out", str(tmp_path / "run"), "--set", *TINY_RUN, "training.steps=200"]
+    full = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True)
+    assert full.returncode == 2
+    assert re.fullmatch(r"quantascope: cannot write .*state\.safetensors: .*; free space.*\n", full.stderr)
+    assert not list((tmp_path / "run").glob(".*.partial"))
+    assert main(arguments) == 0
+
+
+def interrupt(arguments: list[str], until: Path) -> subprocess.Popen:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "quantascope.cli", *arguments],
+        stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not until.exists() and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    return process
+
+
+def test_ctrl_c_ends_a_sweep_with_code_130_and_the_same_command_finishes_it(tmp_path, reproduced):
+    folder = tmp_path / "flat"
+    arguments = reproduce_in(folder)
+    process = interrupt(arguments, until=folder / "runs" / "model-0-ranks-0" / "config.json")
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    said = [line for line in stderr.splitlines() if not line.startswith("[")]
+    assert said == ["quantascope: interrupted; the same command takes up where it stopped"]
+    assert not (folder / "result.json").exists()
+    assert main(arguments) == 0
+    figures = [json.loads((f / "result.json").read_text())["figures"] for f in (folder, reproduced)]
+    assert figures[0] == figures[1]
+
+
+def test_the_scoreboard_speaks_json_with_the_agreed_keys(capsys):
+    assert main(["scoreboard", "--json", "--results", str(ROOT / "results")]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    keys = ["claim", "figure", "paper", "ours", "low", "high", "seeds", "preset", "verdict", "command"]
+    assert all(list(row) == keys for row in rows)
+    assert {row["verdict"] for row in rows} <= {"reproduced", "differs", "not run", "new"}
+
+
+def test_the_scoreboard_lists_one_claim_when_asked(capsys):
+    assert main(["scoreboard", "acquisition-clock", "--results", str(ROOT / "results")]) == 0
+    shown = capsys.readouterr().out
+    assert "gamma" in shown
+    assert "flat-acquisition" not in shown
+
+
+def test_simulate_prints_the_depth_classes(capsys):
+    assert main(["simulate", "--depth", "26", "--clock", "sequential", "--json"]) == 0
+    outcome = json.loads(capsys.readouterr().out)
+    assert outcome["quanta"] == 8 * (2**27 - 1)
+    assert [row["quanta"] for row in outcome["classes"]] == [8 * 2**d for d in range(27)]
+    assert outcome["classes"][-1]["loss_after"] == pytest.approx(0, abs=1e-12)
+
+
+def documented_commands() -> list[str]:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    found = [line for page in pages for line in page.read_text().splitlines()]
+    return [line.strip() for line in found if line.strip().startswith("quantascope ")]
+
+
+@pytest.mark.parametrize("command", documented_commands())
+def test_every_documented_command_is_understood(command):
+    assert callable(_parse(shlex.split(command, comments=True)[1:]))
