@@ -10,10 +10,12 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from quantascope.cli import _parse, main
+from quantascope.cli import Claim, _parse, main
+from quantascope.experiments import CLAIMS
 
 ROOT = Path(__file__).parents[1]
 TINY = [
@@ -206,6 +208,10 @@ def test_ctrl_c_ends_a_sweep_with_code_130_and_the_same_command_finishes_it(tmp_
     assert main(arguments) == 0
     figures = [json.loads((f / "result.json").read_text())["figures"] for f in (folder, reproduced)]
     assert figures[0] == figures[1]
+
+
+def test_the_command_line_knows_exactly_the_claims_that_there_are():
+    assert get_args(Claim) == tuple(CLAIMS)
 
 
 def test_the_scoreboard_speaks_json_with_the_agreed_keys(capsys):

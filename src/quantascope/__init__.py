@@ -3,8 +3,8 @@
 This is the public index. Names are loaded when first used, so that the theory works without torch.
 
 >>> import quantascope
->>> quantascope.Poset.forest([-1, 0]).ancestors(1)
-array([0])
+>>> quantascope.Poset.from_edges(3, [(0, 1), (1, 2)]).ancestors(2)
+array([0, 1])
 """
 
 import importlib

@@ -75,6 +75,7 @@ def scoreboard(
     claims: tyro.conf.Positional[tuple[str, ...]] = (),
     /,
     results: Path = Path("results"),
+    stated: bool = False,
     json: bool = False,
     markdown: bool = False,
 ) -> None:
@@ -83,6 +84,7 @@ def scoreboard(
     Args:
         claims: Only these claims; all if none is given.
         results: Folder with paper.toml and the results.
+        stated: Only figures that the paper states.
         json: Print a JSON list of rows.
         markdown: Print a Markdown table of the rows that were run.
     """
@@ -95,7 +97,7 @@ def scoreboard(
     for claim in claims:
         if claim not in known:
             raise InvalidConfig(f"unknown claim '{claim}'; known claims are {', '.join(known)}")
-    rows = [row for row in rows if not claims or row.claim in claims]
+    rows = [row for row in rows if (not claims or row.claim in claims) and not (stated and row.paper is None)]
     if json:
         _print_json([asdict(row) for row in rows])
     elif markdown:

@@ -77,10 +77,11 @@ def differences(first: Mapping[str, Any], second: Mapping[str, Any], prefix: str
     found: list[str] = []
     for key in sorted({*first, *second}):
         one, two = first.get(key), second.get(key)
+        before, after = _shown(first, key), _shown(second, key)
         if isinstance(one, Mapping) and isinstance(two, Mapping):
             found += differences(cast(Mapping[str, Any], one), cast(Mapping[str, Any], two), f"{prefix}{key}.")
-        elif (shown := (_shown(first, key), _shown(second, key)))[0] != shown[1]:
-            found.append(f"{prefix}{key}: {shown[0]} -> {shown[1]}")
+        elif before != after:
+            found.append(f"{prefix}{key}: {before} -> {after}")
     return found
 
 

@@ -16,9 +16,12 @@ from quantascope.tasks.hsp.forest import Forest
 from quantascope.theory import ConstantComplexity, FeatureReuse, Poset, parallel, parity_complexity
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Forecast:
-    """Foretold acquisition steps with their Spearman correlation and root-mean-square error of log time."""
+    """Foretold acquisition steps, the root-mean-square error of their logarithm, and the rank correlation.
+
+    The correlation is that of the simulated times: ranks need no unit, so nothing is fitted for them.
+    """
 
     step: Float[np.ndarray, " functions"]
     rank_correlation: float
@@ -47,7 +50,7 @@ def forecast(
         unit = np.exp(np.median(np.log(measured[fitted] / simulated[fitted])))
         step[foretold] = unit * simulated[foretold]
     error = np.log(step[seen] / measured[seen])
-    return Forecast(step, rank_correlation(measured, step), float(np.sqrt(np.mean(error**2))))
+    return Forecast(step, rank_correlation(measured, simulated), float(np.sqrt(np.mean(error**2))))
 
 
 def simulate_tasks(forest: Forest, *, conditional: bool) -> Float[np.ndarray, " nodes"]:

@@ -9,7 +9,7 @@ THRESHOLD = 0.8
 CONSECUTIVE = 5
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AcquisitionTimes:
     """Acquisition step of every function (NaN if never) with the coefficient curves that it was read from."""
 

@@ -40,7 +40,7 @@ def runs(config: ComposedStaircase) -> dict[str, HSPLearner]:
     }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Staircase:
     """The constituents of one run's tasks, and when 80 % of each was learned."""
 

@@ -13,7 +13,7 @@ from quantascope.tasks.hsp import Forest
 from quantascope.theory import closure_from_query
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Forecasts:
     """Measured acquisition steps of one run with both forecasts of them."""
 

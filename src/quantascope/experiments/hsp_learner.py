@@ -41,7 +41,7 @@ class HSPLearner(Config):
     panel_seed: Count = 10_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LearningCurves:
     """What was measured on one network while it learned."""
 

@@ -54,7 +54,7 @@ class FeatureReuse:
         for q, path in enumerate(self._path):
             on_path[q, path] = True
         touched = on_path @ reads
-        self._dependents = [np.flatnonzero(touched @ reads[q] | on_path[:, q]).tolist() for q in range(self.size)]
+        self._dependents = [np.flatnonzero(touched @ reads[q]).tolist() for q in range(self.size)]
 
     @no_type_check
     def of(self, quantum: int, acquired: np.ndarray) -> float:
@@ -65,5 +65,5 @@ class FeatureReuse:
 
     @no_type_check
     def dependents(self, quantum: int) -> Iterable[int]:
-        """Quanta with a feature in common on their path, and the descendants."""
+        """Quanta that read one of its features somewhere on their path; its descendants are among them."""
         return self._dependents[quantum]

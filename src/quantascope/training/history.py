@@ -8,7 +8,7 @@ import polars as pl
 from jaxtyping import Float, Int, Num
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class History:
     """Evaluated quantities by name, their first axis the evaluations.
 

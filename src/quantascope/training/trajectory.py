@@ -59,7 +59,7 @@ class Recorder:
             write_tensors(file, self._model.state_dict(), made_by=self._made_by, step=self.at, mass=self.mass)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trajectory:
     """Checkpoints of one run in the order of their steps."""
 

@@ -21,6 +21,7 @@ VERMILLION, BLUE, GREEN, SKY, ORANGE, PURPLE, GREY = (
 _SETTINGS: Any = {
     "figure.dpi": 150,
     "figure.constrained_layout.use": True,
+    "figure.constrained_layout.wspace": 0.07,
     "font.size": 9,
     "axes.titlesize": 9,
     "axes.titlelocation": "left",

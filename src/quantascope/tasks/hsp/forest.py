@@ -18,7 +18,7 @@ from quantascope.errors import InvalidConfig
 from quantascope.tasks.hsp.supports import Support, mask_of, reduce_mask
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Forest:
     """Composed parity tasks over `sensors` bits, parents before children.
 

@@ -17,7 +17,7 @@ from quantascope.tasks.hsp.forest import Forest
 from quantascope.tasks.hsp.sampler import WORD, PackedTasks
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Panel:
     """Inputs, targets (±1) and local parities (±1, zero beyond the end of a path) of every task."""
 

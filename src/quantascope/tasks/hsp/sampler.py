@@ -1,6 +1,6 @@
 """Fresh i.i.d. batches of (x, v, y_v(x)), fast and without state.
 
-A batch is a pure function of the seed and the step: a resumed run sees the same examples as an uninterrupted
+A batch is a pure function of seed, batch size and step: a resumed run sees the same examples as an uninterrupted
 one, and no generator state has to be saved. Bits are drawn 64 at a time, labels come from masked popcounts on
 the packed words, and signs from a table of bytes.
 """
@@ -68,7 +68,7 @@ class PackedTasks:
 
 
 class FreshBatches:
-    """Endless i.i.d. batches of a forest: ``batches(step)`` depends on the seed and the step alone.
+    """Endless i.i.d. batches of a forest: ``batches(step)`` depends on seed, batch size and step alone.
 
     >>> from quantascope.tasks.hsp import FlatFamily, build_forest
     >>> batches = FreshBatches(build_forest(FlatFamily()), batch_size=4, seed=0)
@@ -76,10 +76,10 @@ class FreshBatches:
     (torch.Size([4, 64]), True)
     """
 
-    def __init__(self, forest: Forest, *, batch_size: int, seed: int, device: str = "cpu") -> None:
+    def __init__(self, forest: Forest, *, batch_size: int, seed: int) -> None:
         self._tasks = PackedTasks(forest)
         self._cumulative = np.cumsum(forest.task_probability)
-        self._batch_size, self._seed, self._device = batch_size, seed, device
+        self._batch_size, self._seed = batch_size, seed
         self._steps_per_draw = max(1, _EXAMPLES_PER_DRAW // batch_size)
         self._drawn: tuple[int, Batch] | None = None
 
@@ -97,9 +97,5 @@ class FreshBatches:
         task = np.searchsorted(self._cumulative[:-1], rng.random(examples), side="right")
         packed = rng.bit_generator.random_raw(examples * self._tasks.words).reshape(examples, -1)
         label = self._tasks.labels(self._tasks.parities(packed, task), task)
-        batch = Batch(
-            self._tasks.signs(packed),
-            torch.from_numpy(task),
-            torch.from_numpy(2 * label.astype(np.float32) - 1),
-        )
-        return Batch(*(column.to(self._device) for column in batch))
+        target = torch.from_numpy(2 * label.astype(np.float32) - 1)
+        return Batch(self._tasks.signs(packed), torch.from_numpy(task), target)
