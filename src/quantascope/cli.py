@@ -17,7 +17,7 @@ from rich.console import Console
 
 from quantascope.errors import InvalidConfig, QuantascopeError
 
-Claim = Literal["flat-acquisition", "composed-staircase", "child-parent-order", "acquisition-clock"]
+Claim = Literal["flat-acquisition", "composed-staircase", "child-parent-order", "acquisition-clock", "hsp-demand"]
 Preset = Literal["quick", "full", "paper"]
 Changes = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE ...", help_behavior_hint="")]
 Folder = Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")]

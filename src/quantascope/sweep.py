@@ -47,6 +47,8 @@ def run_all(
     watch: Watcher | None = None,
 ) -> None:
     """Do every job that is not done yet; the first error stops the sweep and what has not begun."""
+    if not jobs:
+        return
     futures = {path: engine.submit(_work_noting_progress, work, config, path) for path, config in jobs.items()}
     try:
         with _stopping(engine):

@@ -151,6 +151,7 @@ def test_full_presets_have_at_least_three_runs_of_each_kind():
         "composed-staircase": 5,
         "child-parent-order": 15,
         "acquisition-clock": 5,
+        "hsp-demand": 0,
     }
 
 

@@ -5,6 +5,7 @@ from quantascope.experiments import (
     child_parent_order,
     composed_staircase,
     flat_acquisition,
+    hsp_demand,
 )
 from quantascope.experiments.claim import Claim, Reproduction, reproduce
 from quantascope.experiments.result import Estimate, Result
@@ -16,6 +17,7 @@ CLAIMS: dict[str, Claim] = {
         composed_staircase.CLAIM,
         child_parent_order.CLAIM,
         acquisition_clock.CLAIM,
+        hsp_demand.CLAIM,
     )
 }
 

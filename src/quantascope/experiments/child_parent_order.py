@@ -5,6 +5,7 @@ five times as often, before it. The loss follows the reconstruction of the basis
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -108,7 +109,7 @@ def measure(config: ChildParentOrder, curves: Curves) -> dict[str, Estimate]:
         for name, (says, values, unit) in quantities.items():
             figures[f"{name}_{key}"] = Estimate.over_runs(f"{says}, ratio {ratio:g}", values, unit)
         for name, estimate in forecast_figures([forecast_tasks(c) for c in chosen]).items():
-            figures[f"{name}_{key}"] = estimate
+            figures[f"{name}_{key}"] = replace(estimate, says=f"{estimate.says}, ratio {ratio:g}")
     return figures
 
 

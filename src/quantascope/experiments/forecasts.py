@@ -48,8 +48,12 @@ def forecast_figures(forecasts: Sequence[Forecasts]) -> dict[str, Estimate]:
     errors = np.array([(f.demand.log_error, f.conditional.log_error) for f in forecasts])
     over = Estimate.over_runs
     return {
-        "forecast_rank_demand": over("rank correlation of unseen times, demand alone", ranks[:, 0]),
-        "forecast_rank_conditional": over("rank correlation of unseen times, demand/κ", ranks[:, 1]),
+        "forecast_rank_demand": over(
+            "rank correlation of simulated and measured times, demand alone", ranks[:, 0]
+        ),
+        "forecast_rank_conditional": over(
+            "rank correlation of simulated and measured times, demand/κ", ranks[:, 1]
+        ),
         "forecast_rank_gain": over("rank correlation that κ adds", ranks[:, 1] - ranks[:, 0]),
         "forecast_error_demand": over("log error of unseen times, demand alone", errors[:, 0], "nats"),
         "forecast_error_conditional": over("log error of unseen times, demand/κ", errors[:, 1], "nats"),

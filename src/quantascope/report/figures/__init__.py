@@ -13,6 +13,7 @@ from quantascope.report.figures import (
     child_parent_order,
     composed_staircase,
     flat_acquisition,
+    hsp_demand,
 )
 from quantascope.report.figures.style import house_style
 
@@ -21,6 +22,7 @@ DRAWERS: dict[str, Callable[[Reproduction], Figure]] = {
     "composed-staircase": composed_staircase.draw,
     "child-parent-order": child_parent_order.draw,
     "acquisition-clock": acquisition_clock.draw,
+    "hsp-demand": hsp_demand.draw,
 }
 
 

@@ -44,17 +44,18 @@ def _losses(axes: Axes, runs: list[LearningCurves], ratio: float, letter: str, t
             [reconstructed_loss(r.forest, r.times.step, step, closed=True) for r in runs],
         ),
     }
+    foretold = [reconstructed_loss(r.forest, forecast_tasks(r).conditional.step, step, closed=False) for r in runs]
+    axes.plot(step, np.median(foretold, axis=0), color="black", linewidth=1, linestyle="-.", label="Q-dynamics")
     for label, (colour, dash, values) in curves.items():
         stacked = np.stack(values)
         axes.fill_between(step, stacked.min(0), stacked.max(0), color=colour, alpha=0.2, linewidth=0)
         axes.plot(step, np.median(stacked, axis=0), color=colour, linestyle=dash, linewidth=1.6, label=label)
-    share = 100 * np.mean([child_first_share(run) for run in runs])
-    axes.text(0.97, 0.62, f"{share:.0f} % of children first", transform=axes.transAxes, ha="right")
     axes.set(
         xlabel="training step",
         ylabel="weighted loss (bits)",
-        ylim=(0, 1.1),
+        ylim=(0, 1.4),
         xlim=(0, min(step[-1], 1.5 * through)),
     )
     axes.legend(loc="upper right")
-    title(axes, letter, f"child / parent frequency {ratio:g}")
+    share = 100 * np.mean([child_first_share(run) for run in runs])
+    title(axes, letter, f"frequency ratio {ratio:g}: {share:.0f} % children first")

@@ -8,6 +8,7 @@ from quantascope.experiments import Reproduction
 from quantascope.experiments.composed_staircase import Staircase
 from quantascope.experiments.forecasts import forecast_modes
 from quantascope.report.figures.style import BLUE, GREY, ORANGE, VERMILLION, forecast_panel, panels, title
+from quantascope.theory import conditional_losses, nand_path, staircase
 
 
 def draw(reproduction: Reproduction) -> Figure:
@@ -27,12 +28,22 @@ def _curve(axes: Axes, stairs: Staircase) -> None:
     axes.plot([], [], color=GREY, linewidth=0.8, label="other tasks")
     axes.plot(step, run.loss, color=VERMILLION, linewidth=1.8, label="weighted mean")
     axes.plot(step, run.task_loss[:, chosen], color=BLUE, linewidth=1.5, label="most frequent task")
+    axes.plot(step, _foretold(stairs), color="black", linewidth=1, linestyle="-.", label="Q-dynamics of it")
     axes.axhline(0.5, color="black", linewidth=0.8, linestyle=":", label="1/2 bit")
     for crossing in (stairs.private[chosen], stairs.shared[chosen]):
         axes.axvline(crossing, color=BLUE, linewidth=0.8, linestyle="--")
     axes.set(xlabel="training step", ylabel="held-out loss (bits)", ylim=(0, 1.35), xlim=(0, step[-1]))
+    axes.locator_params(axis="x", nbins=4)
     axes.legend(loc="upper right")
     title(axes, "a", "one task pauses at 1/2 bit")
+
+
+def _foretold(stairs: Staircase) -> np.ndarray:
+    """The staircase that the simulator foretells for the highlighted task."""
+    forest, modes = stairs.curves.forest, forecast_modes(stairs.curves.forest, stairs.modes).conditional.step
+    path = forest.path(int(forest.tasks[stairs.highlighted]))
+    times = np.where(np.isnan(modes[path]), np.inf, modes[path])
+    return np.asarray(staircase(conditional_losses(nand_path(1), arity=2), times, stairs.curves.history.step))
 
 
 def _plateaus(axes: Axes, stairs: list[Staircase]) -> None:

@@ -40,6 +40,7 @@ def _losses(axes: Axes, run: LearningCurves, foretold: Forecasts) -> None:
     rebuilt = reconstructed_loss(run.forest, foretold.conditional.step, step, closed=False)
     axes.plot(step, rebuilt, color="black", linewidth=1.2, linestyle=":", label="Q-dynamics")
     axes.set(xlabel="training step", ylabel="held-out loss (bits)", ylim=(0, 1.35), xlim=(0, step[-1]))
+    axes.locator_params(axis="x", nbins=4)
     axes.legend(loc="upper right")
     colours = ScalarMappable(norm=scale, cmap="cividis")
     axes.figure.colorbar(colours, ax=axes, label="task frequency", pad=0.02)  # pyright: ignore[reportAttributeAccessIssue]

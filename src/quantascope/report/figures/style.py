@@ -68,27 +68,18 @@ def log_axes(axes: Axes, *, x: Quantity, y: Quantity) -> None:
 def forecast_panel(axes: Axes, forecasts: Sequence[Forecasts], *, letter: str, what: str = "task") -> None:
     """Foretold against measured acquisition steps, demand alone and demand over κ."""
     measured = np.concatenate([f.measured for f in forecasts])
-    kinds = {
-        "demand alone": (np.concatenate([f.demand.step for f in forecasts]), "o", GREY, "none"),
-        "demand / complexity": (np.concatenate([f.conditional.step for f in forecasts]), "o", BLUE, BLUE),
-    }
-    for label, (step, marker, edge, face) in kinds.items():
-        axes.scatter(
-            step,
-            measured,
-            s=10,
-            marker=marker,
-            edgecolors=edge,
-            facecolors=face,
-            linewidths=0.6,
-            alpha=0.8,
-            label=label,
-        )
-    _diagonal(axes, np.concatenate([measured, *(step for step, *_ in kinds.values())]))
+    demand = np.concatenate([f.demand.step for f in forecasts])
+    conditional = np.concatenate([f.conditional.step for f in forecasts])
+    size = 10 if len(measured) < 200 else 5
+    axes.scatter(
+        demand, measured, s=size, edgecolors=GREY, facecolors="none", linewidths=0.5, label="demand alone"
+    )
+    axes.scatter(conditional, measured, s=size, color=BLUE, alpha=0.6, linewidths=0, label="demand / complexity")
+    _diagonal(axes, np.concatenate([measured, demand, conditional]))
     log_axes(axes, x="steps", y="steps")
     axes.tick_params(axis="x", rotation=30)
     axes.set(xlabel="foretold acquisition step", ylabel="measured acquisition step")
-    axes.legend(loc="upper left", handletextpad=0.1)
+    axes.legend(loc="best", handletextpad=0.1)
     title(axes, letter, f"forecast of unseen {what}s")
 
 
