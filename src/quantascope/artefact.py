@@ -39,6 +39,12 @@ def write_bytes(path: Path, data: bytes) -> None:
         _sync_folder(path.parent)
 
 
+def remove_partials(folder: Path) -> None:
+    """Remove what killed processes left half written in a folder that nobody else writes."""
+    for partial in folder.glob(".*.partial"):
+        partial.unlink(missing_ok=True)
+
+
 def write_json(path: Path, values: Any) -> None:
     """Write values as readable JSON; NaN has no place in JSON and is refused."""
     write_bytes(path, (json.dumps(values, indent=2, allow_nan=False) + "\n").encode())

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar, cast, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from quantascope.errors import InvalidConfig
 
@@ -18,6 +18,17 @@ Positive = Annotated[int, Field(gt=0)]
 Count = Annotated[int, Field(ge=0)]
 PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 NonNegativeFloat = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not values or len(set(values)) < len(values):
+        raise ValueError("give at least one value, and none twice")
+    return values
+
+
+Distinct = AfterValidator(_distinct)
+"""For tuples of which every entry is a run of its own."""
+Seeds = Annotated[tuple[Count, ...], Distinct]
 
 
 # Not `Self`: beartype, which checks the tests, cannot resolve it on a method by itself.
@@ -56,6 +67,10 @@ class Config(BaseModel):
                 if not isinstance(place.get(part), dict):
                     raise InvalidConfig(f"unknown key '{key}' in {type(self).__name__}{_nearest(part, place)}")
                 place = place[part]
+            if leaf == "kind" and leaf in place:
+                place.clear()  # another kind has other settings
+                place[leaf] = value
+                continue
             if leaf not in place:
                 raise InvalidConfig(f"unknown key '{key}' in {type(self).__name__}{_nearest(leaf, place)}")
             place[leaf] = value

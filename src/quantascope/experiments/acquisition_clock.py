@@ -4,9 +4,12 @@
 """
 
 from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import AfterValidator
 
 from quantascope.acquisition import fit_clock, rank_correlation
-from quantascope.config import Config, Count
+from quantascope.config import Config, Seeds
 from quantascope.experiments.claim import Claim
 from quantascope.experiments.forecasts import forecast_figures, forecast_tasks
 from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps, prepare
@@ -16,21 +19,29 @@ from quantascope.tasks.hsp import RegularFamily, ZipfDemand
 from quantascope.training import TrainingConfig
 
 
+def _dealt_by_rank(learner: HSPLearner) -> HSPLearner:
+    if not (isinstance(learner.family, RegularFamily) and isinstance(learner.family.demand, ZipfDemand)):
+        raise ValueError("this claim is about the regular family with zipf demand; keep both kinds")
+    return learner
+
+
+ZipfLearner = Annotated[HSPLearner, AfterValidator(_dealt_by_rank)]
+
+
 class AcquisitionClock(Config):
     """Several pairs of a model seed and a rank assignment."""
 
-    learner: HSPLearner = HSPLearner(
+    learner: ZipfLearner = HSPLearner(
         family=RegularFamily(roots=4, depth=3, pool=32, demand=ZipfDemand()),
         training=TrainingConfig(steps=20_000),
     )
-    seeds: tuple[Count, ...] = (0, 1, 2, 3, 4)
+    seeds: Seeds = (0, 1, 2, 3, 4)
 
 
 def runs(config: AcquisitionClock) -> dict[str, HSPLearner]:
     """One run per seed, which deals the ranks anew and initialises the network anew."""
     base, family = config.learner, config.learner.family
-    assert isinstance(family, RegularFamily)
-    assert isinstance(family.demand, ZipfDemand)
+    assert isinstance(family, RegularFamily)  # as the config was validated
     return {
         f"seed-{seed}": base.model_copy(
             update={

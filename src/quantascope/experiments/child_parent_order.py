@@ -6,14 +6,16 @@ five times as often, before it. The loss follows the reconstruction of the basis
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
+from pydantic import AfterValidator
 
 from quantascope.acquisition import reconstructed_loss
-from quantascope.config import Config, Count, Positive, PositiveFloat
+from quantascope.config import Config, Distinct, Positive, PositiveFloat, Seeds
 from quantascope.experiments.claim import Claim
 from quantascope.experiments.forecasts import forecast_figures, forecast_tasks
-from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps, prepare
+from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps, learning, prepare
 from quantascope.experiments.result import Estimate
 from quantascope.models import MLPConfig
 from quantascope.tasks.hsp import LevelRatio, RegularFamily
@@ -22,23 +24,25 @@ from quantascope.training import TrainingConfig
 Curves = Mapping[str, LearningCurves]
 
 
+RegularLearner = Annotated[HSPLearner, AfterValidator(learning(RegularFamily))]
+
+
 class ChildParentOrder(Config):
     """Ratios of child to parent frequency, several model seeds each."""
 
-    learner: HSPLearner = HSPLearner(
+    learner: RegularLearner = HSPLearner(
         family=RegularFamily(roots=16, depth=1, pool=32), training=TrainingConfig(steps=8_000)
     )
-    ratios: tuple[PositiveFloat, ...] = (1.1, 2.0, 5.0)
-    model_seeds: tuple[Count, ...] = (0, 1, 2)
+    ratios: Annotated[tuple[PositiveFloat, ...], Distinct] = (1.1, 2.0, 5.0)
+    model_seeds: Seeds = (0, 1, 2)
     error_through: Positive = 4_000
 
 
 def runs(config: ChildParentOrder) -> dict[str, HSPLearner]:
     """Every ratio with every model seed; the supports stay the same."""
     family = config.learner.family
-    assert isinstance(family, RegularFamily)
     return {
-        f"ratio-{ratio:g}-model-{seed}": config.learner.model_copy(
+        f"ratio-{ratio}-model-{seed}": config.learner.model_copy(
             update={
                 "family": family.model_copy(update={"demand": LevelRatio(ratio=ratio)}),
                 "model_seed": seed,
@@ -52,7 +56,7 @@ def runs(config: ChildParentOrder) -> dict[str, HSPLearner]:
 
 def of_ratio(curves: Curves, ratio: float) -> list[LearningCurves]:
     """The runs of one ratio."""
-    return [c for name, c in curves.items() if name.startswith(f"ratio-{ratio:g}-")]
+    return [c for name, c in curves.items() if name.startswith(f"ratio-{ratio}-")]
 
 
 def child_first_share(curves: LearningCurves) -> float:

@@ -5,22 +5,18 @@ runs    -> run directories  on an engine; those that are there are reused
 curves  -> figures          with intervals over runs
 """
 
-import importlib.metadata
-import platform
-import subprocess
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from quantascope.artefact import write_json
 from quantascope.config import Config
 from quantascope.experiments.result import Estimate, Result
+from quantascope.provenance import made_with
 from quantascope.run import RunDirectory
 from quantascope.sweep import Watcher, Work, run_all
-
-Preset = Literal["quick", "full", "paper"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,26 +54,11 @@ def reproduce(
     with run.locked():
         run_all(claim.work, jobs, engine=engine, steps=claim.steps, watch=watch)
         evidence = {path.name: claim.work(job, path, None) for path, job in jobs.items()}
-        result = Result.of(claim.name, preset, config, claim.measure(config, evidence), made_with())
+        figures = claim.measure(config, evidence)
+        trained = sorted(
+            {RunDirectory(path, job).made_with.get("commit", "unknown") for path, job in jobs.items()}
+        )
+        software = {**made_with(), "trained_at": ", ".join(trained) or "nothing trained"}
+        result = Result.of(claim.name, preset, config, figures, software)
         write_json(folder / "result.json", result.to_json())
     return Reproduction(result, config, evidence, folder)
-
-
-def made_with() -> dict[str, str]:
-    """Versions that a result depends on, and the commit of the source if it is a checkout."""
-    packages = {name: importlib.metadata.version(name) for name in ("quantascope", "torch", "numpy")}
-    return {**packages, "python": platform.python_version(), "commit": _commit()}
-
-
-def _commit() -> str:
-    git = ["git", "-C", str(Path(__file__).parent)]
-    try:
-        head = subprocess.run(
-            [*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True
-        ).stdout.strip()
-        changed = subprocess.run(
-            [*git, "status", "--porcelain", "--", "."], capture_output=True, text=True, check=True
-        ).stdout
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-    return f"{head}-changed" if changed.strip() else head

@@ -7,15 +7,17 @@ exactly 1/2 bit; a task pauses there between the acquisition of its constituents
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
+from pydantic import AfterValidator
 
 from quantascope.acquisition import first_crossing
-from quantascope.config import Config, Count
+from quantascope.config import Config, Seeds
 from quantascope.experiments.claim import Claim
 from quantascope.experiments.forecasts import forecast_figures, forecast_modes
-from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps, prepare
+from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps, learning, prepare
 from quantascope.experiments.result import Estimate
 from quantascope.models import MLPConfig
 from quantascope.tasks.hsp import ComposedFamily
@@ -24,11 +26,14 @@ from quantascope.training import TrainingConfig
 SHARED, PRIVATE = 0, 1  # levels of a task's path: the shared parity is the root
 
 
+ComposedLearner = Annotated[HSPLearner, AfterValidator(learning(ComposedFamily))]
+
+
 class ComposedStaircase(Config):
     """The same forest learned from several initialisations and batch streams."""
 
-    learner: HSPLearner = HSPLearner(family=ComposedFamily(), training=TrainingConfig(steps=30_000))
-    model_seeds: tuple[Count, ...] = (0, 1, 2, 3, 4)
+    learner: ComposedLearner = HSPLearner(family=ComposedFamily(), training=TrainingConfig(steps=30_000))
+    model_seeds: Seeds = (0, 1, 2, 3, 4)
 
 
 def runs(config: ComposedStaircase) -> dict[str, HSPLearner]:

@@ -4,49 +4,58 @@
 weighted mean falls smoothly. Frequent tasks come first, imperfectly.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated
 
 import numpy as np
+from pydantic import AfterValidator
 
 from quantascope.acquisition import ClockFit, fit_clock, rank_correlation, transition_breadth
-from quantascope.config import Config, Count
+from quantascope.config import Config, Count, Seeds
 from quantascope.experiments.claim import Claim
 from quantascope.experiments.forecasts import forecast_figures, forecast_tasks
-from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps, prepare
+from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps, learning, prepare
 from quantascope.experiments.result import Estimate
 from quantascope.models import MLPConfig
 from quantascope.tasks.hsp import FlatFamily
 from quantascope.training import TrainingConfig
 
 Curves = Mapping[str, LearningCurves]
+FlatLearner = Annotated[HSPLearner, AfterValidator(learning(FlatFamily))]
 
 
 class FlatAcquisition(Config):
-    """Every model seed with every rank assignment, or only those that share the first of one of them."""
+    """Independent runs, and runs that vary only the network or only the rank assignment of the first of them."""
 
-    learner: HSPLearner = HSPLearner()
-    model_seeds: tuple[Count, ...] = (0, 1, 2)
-    rank_seeds: tuple[Count, ...] = (0, 1, 2)
-    crossed: bool = True
+    learner: FlatLearner = HSPLearner()
+    seeds: Seeds = (0, 1, 2, 3, 4, 5, 6, 7, 8)
+    varied: tuple[Count, ...] = (1, 2)
 
 
 def runs(config: FlatAcquisition) -> dict[str, HSPLearner]:
     """The displayed setting first."""
-    family = config.learner.family
-    assert isinstance(family, FlatFamily)
-    pairs = [(model, rank) for model in config.model_seeds for rank in config.rank_seeds]
-    if not config.crossed:
-        pairs = [(m, r) for m, r in pairs if m == config.model_seeds[0] or r == config.rank_seeds[0]]
+    first = config.seeds[0]
+    pairs = [(seed, seed) for seed in config.seeds]
+    pairs += [(seed, first) for seed in config.varied] + [(first, seed) for seed in config.varied]
     return {
-        f"model-{model}-ranks-{rank}": config.learner.model_copy(
+        _label(model, rank): config.learner.model_copy(
             update={
-                "family": family.model_copy(update={"rank_seed": rank}),
+                "family": config.learner.family.model_copy(update={"rank_seed": rank}),
                 "model_seed": model,
                 "data_seed": config.learner.data_seed + model,
             }
         )
         for model, rank in pairs
     }
+
+
+def independent(config: FlatAcquisition, curves: Curves) -> list[LearningCurves]:
+    """The runs that share neither network nor rank assignment."""
+    return [curves[_label(seed, seed)] for seed in config.seeds]
+
+
+def _label(model: int, rank: int) -> str:
+    return f"model-{model}-ranks-{rank}"
 
 
 def acquired(curves: LearningCurves) -> float:
@@ -82,36 +91,35 @@ def breadth_ratio(curves: LearningCurves) -> float:
 
 def measure(config: FlatAcquisition, curves: Curves) -> dict[str, Estimate]:
     """The paper's figures, each over the runs that vary what it varied, and the forecasts."""
-    first_model, first_ranks = f"model-{config.model_seeds[0]}-", f"-ranks-{config.rank_seeds[0]}"
-    by_model = {name: c for name, c in curves.items() if name.endswith(first_ranks)}
-    by_ranks = {name: c for name, c in curves.items() if name.startswith(first_model)}
+    first, free = config.seeds[0], independent(config, curves)
+    by_model = [curves[_label(seed, first)] for seed in (first, *config.varied)]
+    by_ranks = [curves[_label(first, seed)] for seed in (first, *config.varied)]
 
-    def over(chosen: Curves, says: str, value: Callable[[LearningCurves], float], unit: str = "") -> Estimate:
-        return Estimate.over_runs(says, [value(c) for c in chosen.values()], unit)
+    def over(
+        chosen: Sequence[LearningCurves], says: str, value: Callable[[LearningCurves], float], unit: str = ""
+    ) -> Estimate:
+        return Estimate.over_runs(says, [value(c) for c in chosen], unit)
 
     figures = {
-        "acquired_displayed": over(curves, "tasks acquired", acquired, "tasks"),
-        "last_acquired_step_displayed": over(curves, "step of the last acquisition", last_acquired_step, "steps"),
-        "all_exact_step_displayed": over(curves, "first step with all tasks exact", all_exact_step, "steps"),
-        "spearman_displayed": over(curves, "Spearman of frequency and time", spearman),
-        "clock_r2_displayed": over(curves, "R² of the clock", lambda c: _clock(c).r2),
-        "clock_gamma": over(curves, "exponent γ of the clock", lambda c: _clock(c).gamma),
+        "acquired_displayed": over(free, "tasks acquired", acquired, "tasks"),
+        "last_acquired_step_displayed": over(free, "step of the last acquisition", last_acquired_step, "steps"),
+        "all_exact_step_displayed": over(free, "first step with all tasks exact", all_exact_step, "steps"),
+        "spearman_displayed": over(free, "Spearman of frequency and time", spearman),
+        "clock_r2_displayed": over(free, "R² of the clock", lambda c: _clock(c).r2),
+        "clock_gamma": over(free, "exponent γ of the clock", lambda c: _clock(c).gamma),
         "breadth_ratio_displayed": over(
-            curves, "breadth of the weighted loss over the median task", breadth_ratio, "×"
+            free, "breadth of the weighted loss over the median task", breadth_ratio, "×"
         ),
-        "task_breadth": over(curves, "median breadth of a task", task_breadth, "steps"),
+        "task_breadth": over(free, "median breadth of a task", task_breadth, "steps"),
     }
-    for seed in config.model_seeds[1:]:
-        figures[f"acquired_model_seed_{seed}"] = over(
-            by_model, "tasks acquired, over model seeds", acquired, "tasks"
-        )
-        figures[f"spearman_model_seed_{seed}"] = over(by_model, "Spearman, over model seeds", spearman)
-    for seed in config.rank_seeds[1:]:
-        figures[f"acquired_rank_assignment_{seed}"] = over(
-            by_ranks, "tasks acquired, over rank assignments", acquired, "tasks"
-        )
-        figures[f"spearman_rank_assignment_{seed}"] = over(by_ranks, "Spearman, over rank assignments", spearman)
-    return figures | forecast_figures([forecast_tasks(c) for c in curves.values()])
+    for seed in config.varied:
+        figures |= {
+            f"acquired_model_seed_{seed}": over(by_model, "tasks acquired, over model seeds", acquired, "tasks"),
+            f"spearman_model_seed_{seed}": over(by_model, "Spearman, over model seeds", spearman),
+            f"acquired_rank_assignment_{seed}": over(by_ranks, "tasks acquired, over ranks", acquired, "tasks"),
+            f"spearman_rank_assignment_{seed}": over(by_ranks, "Spearman, over ranks", spearman),
+        }
+    return figures | forecast_figures([forecast_tasks(c) for c in free])
 
 
 def _clock(curves: LearningCurves) -> ClockFit:
@@ -129,11 +137,11 @@ CLAIM = Claim(
                 training=TrainingConfig(steps=6_000),
                 batch_size=256,
             ),
-            model_seeds=(0, 1),
-            rank_seeds=(0,),
+            seeds=(0, 1),
+            varied=(),
         ),
         "full": FlatAcquisition(),
-        "paper": FlatAcquisition(crossed=False),
+        "paper": FlatAcquisition(seeds=(0,)),
     },
     runs=runs,
     prepare=prepare,

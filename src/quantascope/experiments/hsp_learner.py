@@ -1,5 +1,6 @@
 """One network learning one forest: the run that every HSP experiment is made of."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -39,6 +40,19 @@ class HSPLearner(Config):
     model_seed: Count = 0
     data_seed: Count = 7000
     panel_seed: Count = 10_000
+
+
+def learning(family: type[Config]) -> Callable[[HSPLearner], HSPLearner]:
+    """A validator for claims that only make sense on one family."""
+
+    def check(learner: HSPLearner) -> HSPLearner:
+        if not isinstance(learner.family, family):
+            raise ValueError(
+                f"this claim is about the {family.model_fields['kind'].default} family; keep its kind"
+            )
+        return learner
+
+    return check
 
 
 @dataclass(frozen=True, eq=False)

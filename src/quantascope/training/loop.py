@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from pydantic import model_validator
 from torch import Tensor, nn
 
 from quantascope.config import Config, Count, Positive, PositiveFloat
@@ -45,6 +46,14 @@ class TrainingConfig(Config):
     evaluate_every: Positive = 50
     checkpoints: tuple[Count, ...] = ()
     stop_above: PositiveFloat = 1e4
+
+    @model_validator(mode="after")
+    def _refuse_unreached(self) -> "TrainingConfig":
+        if self.checkpoints and max(self.checkpoints) > self.steps:
+            raise ValueError(f"checkpoint {max(self.checkpoints)} is beyond the last step {self.steps}")
+        if self.schedule.decay != "none" and self.schedule.decay_from >= self.steps:
+            raise ValueError(f"the decay from step {self.schedule.decay_from} begins after the last, {self.steps}")
+        return self
 
 
 @dataclass(frozen=True, kw_only=True)

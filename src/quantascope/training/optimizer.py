@@ -4,10 +4,12 @@ import math
 from typing import Annotated, Literal
 
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import nn
 
 from quantascope.config import Config, Count, NonNegativeFloat, PositiveFloat
+
+Momentum = Annotated[float, Field(ge=0, lt=1)]
 
 
 class OptimizerConfig(Config):
@@ -15,10 +17,16 @@ class OptimizerConfig(Config):
 
     name: Literal["sgd", "adam", "adamw"] = "adam"
     learning_rate: PositiveFloat = 1e-3
-    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    betas: tuple[float, float] = (0.9, 0.999)
+    momentum: Momentum = 0.0
+    betas: tuple[Momentum, Momentum] = (0.9, 0.999)
     epsilon: PositiveFloat = 1e-8
     weight_decay: NonNegativeFloat = 0.0
+
+    @model_validator(mode="after")
+    def _refuse_ignored(self) -> "OptimizerConfig":
+        if self.momentum and self.name != "sgd":
+            raise ValueError(f"momentum {self.momentum:g} has no effect on {self.name}; set betas, or use sgd")
+        return self
 
 
 class ScheduleConfig(Config):
