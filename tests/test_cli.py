@@ -16,6 +16,7 @@ import pytest
 
 from quantascope.cli import Claim, _parse, main
 from quantascope.experiments import CLAIMS
+from quantascope.report.figures import DRAWERS
 
 ROOT = Path(__file__).parents[1]
 TINY = [
@@ -64,18 +65,23 @@ def test_a_reproduction_leaves_a_result_and_a_picture(reproduced):
     assert (reproduced / "figure.svg").read_text().startswith("<?xml")
 
 
-def test_a_repeated_command_reuses_the_runs_and_gives_the_same_result(reproduced, tmp_path, capsys):
+def test_a_repeated_command_reuses_the_runs_and_gives_the_same_result(reproduced, capsys):
     metrics = sorted(reproduced.glob("runs/*/metrics.parquet"))
     before = [file.stat().st_mtime_ns for file in metrics]
     first = json.loads((reproduced / "result.json").read_text())
-    assert main(reproduce_in(reproduced, "--json", "--publish", str(tmp_path))) == 0
+    assert main(reproduce_in(reproduced, "--json")) == 0
     assert json.loads(capsys.readouterr().out)["figures"] == first["figures"]
     assert [file.stat().st_mtime_ns for file in metrics] == before
     assert len(metrics) == 2
-    assert json.loads((tmp_path / "flat-acquisition-quick.json").read_text()) == json.loads(
-        (reproduced / "result.json").read_text()
-    )
-    assert (tmp_path / "figures" / "flat-acquisition-quick.png").exists()
+
+
+def test_a_published_result_is_the_result_with_its_figures(tmp_path, capsys):
+    folder, results = tmp_path / "run", tmp_path / "results"
+    assert main(["reproduce", "hsp-demand", "--out", str(folder), "--publish", str(results)]) == 0
+    assert (results / "hsp-demand-quick.json").read_bytes() == (folder / "result.json").read_bytes()
+    for suffix in ("png", "svg"):
+        copy = results / "figures" / f"hsp-demand-quick.{suffix}"
+        assert copy.read_bytes() == (folder / f"figure.{suffix}").read_bytes()
 
 
 def test_a_run_directory_of_another_config_is_refused_with_the_difference(reproduced, failing):
@@ -95,7 +101,7 @@ def test_damaged_metrics_are_named(reproduced, failing, tmp_path):
     ("arguments", "says"),
     [
         (["reproduce", "flat-acquisition", "--set", "learner.training.stepz=3"], "did you mean 'steps'"),
-        (["reproduce", "flat-acquisition", "--set", "model_seed=[1]"], "did you mean 'model_seeds'"),
+        (["reproduce", "flat-acquisition", "--set", "seed=[1]"], "did you mean 'seeds'"),
         (["reproduce", "flat-acquisition", "--set", "nonsense"], "write KEY=VALUE"),
         (["reproduce", "flat-acquisition", "--set", "learner.training.steps=0"], "steps = 0"),
         (["reproduce", "flat-acquisition", "--set", "learner.training.steps=many"], "steps = 'many'"),
@@ -111,6 +117,12 @@ def test_damaged_metrics_are_named(reproduced, failing, tmp_path):
         (["simulate", "--alpha", "x"], "could not convert string to float: 'x'"),
         (["train", "hsp"], "--out"),
         (["no-such-command"], "no-such-command"),
+        (["train", "hsp", "--out", "run", "--threads", "0"], "0 threads"),
+        (["train", "hsp", "--out", "run", "--config", "no.json"], "there is no config file no.json"),
+        (["train", "hsp", "--out", "run", "--set", "training.optimizer.betas=[2, 0.9]"], "betas.0 = 2"),
+        (["train", "hsp", "--out", "run", "--set", "training.optimizer.momentum=0.9"], "no effect on adam"),
+        (["train", "hsp", "--out", "run", "--set", "training.checkpoints=[99999]"], "beyond the last step"),
+        (["reproduce", "flat-acquisition", "--set", "seeds=[]"], "at least one value"),
         ([], "Expected one of"),
     ],
 )
@@ -210,8 +222,41 @@ def test_ctrl_c_ends_a_sweep_with_code_130_and_the_same_command_finishes_it(tmp_
     assert figures[0] == figures[1]
 
 
+def test_ctrl_c_while_workers_start_is_one_line_too(tmp_path):
+    process = interrupt(reproduce_in(tmp_path / "flat"), until=tmp_path / "flat" / "config.json")
+    _, stderr = process.communicate(timeout=60)
+    said = [line for line in stderr.splitlines() if not line.startswith("[")]
+    assert said == ["quantascope: interrupted; the same command takes up where it stopped"]
+    assert process.returncode == 130
+
+
+def test_a_leftover_of_a_killed_first_write_does_not_block_the_folder(tmp_path, capsys):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / ".config.json.123.partial").write_text("half")
+    arguments = ["train", "hsp", "--out", str(folder), "--set", *TINY_RUN, "training.steps=5"]
+    assert main(arguments) == 0
+    assert not list(folder.glob(".*.partial"))
+
+
+def test_a_config_files_seed_is_kept_unless_another_is_asked_for(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_seed": 5, "training": {"steps": 5}}')
+    for seed, expected in (([], (5, 7000)), (["--seed", "2"], (2, 7002))):
+        out = tmp_path / f"run{expected[0]}"
+        arguments = ["train", "hsp", "--out", str(out), "--config", str(tmp_path / "config.json"), *seed]
+        assert main([*arguments, "--set", *TINY_RUN]) == 0
+        made = json.loads((out / "config.json").read_text())["config"]
+        assert (made["model_seed"], made["data_seed"]) == expected
+
+
+def test_a_changed_preset_is_not_published(reproduced, failing, tmp_path):
+    line = failing(*reproduce_in(reproduced, "--publish", str(tmp_path / "results")))
+    assert "settings of the quick preset were changed; publish it without --set" in line
+    assert not (tmp_path / "results").exists()
+
+
 def test_the_command_line_knows_exactly_the_claims_that_there_are():
-    assert get_args(Claim) == tuple(CLAIMS)
+    assert get_args(Claim) == tuple(CLAIMS) == tuple(DRAWERS)
 
 
 def test_the_scoreboard_speaks_json_with_the_agreed_keys(capsys):

@@ -111,10 +111,15 @@ def test_replacing_dotted_keys_changes_a_copy():
     assert changed == Walk(steps=20, pace=Pace(stride=2.0, rests=(1,)))
     assert walk == Walk()
     learner = HSPLearner(family=RegularFamily()).replace(
-        {"family.demand.beta": 3.0, "training.optimizer.momentum": 0.5}
+        {"family.demand.beta": 3.0, "training.optimizer.epsilon": 0.5}
     )
     assert learner.family == RegularFamily(demand=ClosureDemand(beta=3.0))
-    assert learner.training.optimizer.momentum == 0.5
+    assert learner.training.optimizer.epsilon == 0.5
+
+
+def test_another_kind_brings_its_own_defaults_which_other_keys_may_change():
+    learner = HSPLearner().replace({"family.roots": 3, "family.kind": "regular", "family.demand.kind": "ratio"})
+    assert learner.family == RegularFamily(roots=3, demand=LevelRatio())
 
 
 def test_a_whole_section_can_be_replaced():

@@ -1,6 +1,8 @@
 """Sweeps on real engines: the same results, no oversubscription, and clear ends."""
 
 import os
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -67,6 +69,47 @@ def test_a_worker_that_dies_is_reported_with_the_way_on(tmp_path):
         pytest.raises(EngineFailed, match=r"a worker process died.*run the same command to resume"),
     ):
         run_all(write_square, {tmp_path / "x": Square(number=1, deadly=True)}, engine=engine, steps=lambda job: 1)
+
+
+ORPHAN_MAKER = """
+import sys, time
+from pathlib import Path
+from quantascope.engine import local_engine
+sys.path.insert(0, sys.argv[2])
+from sleeper import sleep
+if __name__ == "__main__":
+    engine = local_engine(workers=1)
+    engine.submit(sleep, Path(sys.argv[1]))
+    time.sleep(60)
+"""
+
+
+def test_workers_end_with_the_process_that_started_them_even_if_it_is_killed(tmp_path):
+    (tmp_path / "sleeper.py").write_text(
+        "import os, time\ndef sleep(file):\n    file.write_text(str(os.getpid()))\n    time.sleep(60)\n"
+    )
+    (tmp_path / "parent.py").write_text(ORPHAN_MAKER)
+    file = tmp_path / "worker"
+    parent = subprocess.Popen([sys.executable, tmp_path / "parent.py", file, tmp_path])
+    wait_for(lambda: file.exists() and file.read_text() != "")
+    parent.kill()
+    parent.wait()
+    worker = int(file.read_text())
+    wait_for(lambda: not alive(worker))
+
+
+def wait_for(condition, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().split()[2] != "Z"
+    except OSError:
+        return False
 
 
 def test_the_first_error_ends_the_sweep_without_waiting_for_the_rest(tmp_path):

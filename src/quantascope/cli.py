@@ -6,14 +6,13 @@ import io
 import itertools
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import tyro
-from rich.console import Console
 
 from quantascope.errors import InvalidConfig, QuantascopeError
 
@@ -67,7 +66,7 @@ def reproduce(
     if json:
         _print_json(done.result.to_json())
     else:
-        print_result(done.result, Console())
+        print_result(done.result)
         print(f"result  {folder / 'result.json'}\nfigure  {figure}")
 
 
@@ -97,13 +96,13 @@ def scoreboard(
     for claim in claims:
         if claim not in known:
             raise InvalidConfig(f"unknown claim '{claim}'; known claims are {', '.join(known)}")
-    rows = [row for row in rows if (not claims or row.claim in claims) and not (stated and row.paper is None)]
+    rows = [row for row in rows if (not claims or row.claim in claims) and (row.stated or not stated)]
     if json:
-        _print_json([asdict(row) for row in rows])
+        _print_json([row.to_json() for row in rows])
     elif markdown:
         print(as_markdown([row for row in rows if row.verdict != "not run"]))
     else:
-        print_scoreboard(rows, Console())
+        print_scoreboard(rows)
 
 
 def train(
@@ -112,7 +111,7 @@ def train(
     out: Path,
     config: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None,
     set_: Changes = (),
-    seed: int = 0,
+    seed: Number = None,
     threads: int = 1,
     json: bool = False,
 ) -> None:
@@ -123,39 +122,29 @@ def train(
         out: The run directory.
         config: JSON file with settings that differ from the default.
         set_: Change settings, as in --set family.tasks=16 training.steps=2000.
-        seed: Seed of the network and its batches.
+        seed: Seed of the network and its batches; those of the config if not given.
         threads: Threads to use.
         json: Print the outcome as JSON.
     """
-    import torch
-
-    from quantascope.artefact import read_json
-    from quantascope.experiments.hsp_learner import HSPLearner, learn
+    from quantascope.experiments.hsp_learner import learn, read_learner, use_threads
     from quantascope.report.progress import SweepDisplay
     from quantascope.sweep import RunStatus
 
-    torch.set_num_threads(threads)
-    base = HSPLearner.parse(read_json(config)) if config else HSPLearner()
-    base = base.model_copy(update={"model_seed": seed, "data_seed": base.data_seed + seed})
-    learner = base.replace(_parse_changes(set_))
+    use_threads(threads)
+    learner = read_learner(config, seed=seed).replace(_parse_changes(set_))
+    steps = learner.training.steps
     with SweepDisplay() as display:
-        steps = learner.training.steps
         curves = learn(
             learner, out, lambda step, loss: display([RunStatus(out.name, steps, step, loss, step == steps)])
         )
-    outcome = {
-        "run": str(out),
-        "steps": steps,
-        "tasks": len(curves.forest.tasks),
-        "acquired": int(curves.times.acquired.sum()),
-        "loss_bits": float(curves.loss[-1]),
-    }
+    outcome = {"run": str(out), **curves.summary()}
     if json:
         _print_json(outcome)
     else:
         print(
-            f"{out}: {outcome['acquired']} of {outcome['tasks']} tasks acquired after {steps:,} steps, "
-            f"weighted loss {outcome['loss_bits']:.4f} bits"
+            "{run}: {acquired} of {tasks} tasks acquired after {steps:,} steps, {loss_bits:.4f} bits".format(
+                **outcome
+            )
         )
 
 
@@ -187,12 +176,14 @@ def simulate(
     if json:
         _print_json({"quanta": int(classes.counts.sum()), "classes": simulation_rows(outcome)})
     else:
-        print_simulation(outcome, Console())
+        print_simulation(outcome)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; 0, or 2 for an error that the user can mend, or 130 for an interrupt."""
     try:
+        # An end by the system is met like one by the user: workers go, and the last saved state stays.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         _parse(arguments)()
         return 0
     except QuantascopeError as error:

@@ -58,23 +58,34 @@ class Config(BaseModel):
             raise InvalidConfig(_first_complaint(cls, error)) from None
 
     def replace(self: AnyConfig, changes: Mapping[str, Any]) -> AnyConfig:
-        """A copy with dotted keys changed, as in ``{"training.steps": 500}``."""
+        """A copy with dotted keys changed, as in ``{"training.steps": 500}``.
+
+        A changed `kind` comes first and brings the defaults of the new kind, which other keys may then change.
+        """
+        kinds = {key: value for key, value in changes.items() if key.split(".")[-1] == "kind"}
+        rest = {key: value for key, value in changes.items() if key not in kinds}
         values = self.model_dump(mode="json")
-        for key, value in changes.items():
-            *path, leaf = key.split(".")
-            place = values
-            for part in path:
-                if not isinstance(place.get(part), dict):
-                    raise InvalidConfig(f"unknown key '{key}' in {type(self).__name__}{_nearest(part, place)}")
-                place = place[part]
-            if leaf == "kind" and leaf in place:
-                place.clear()  # another kind has other settings
-                place[leaf] = value
-                continue
-            if leaf not in place:
-                raise InvalidConfig(f"unknown key '{key}' in {type(self).__name__}{_nearest(leaf, place)}")
+        for key in sorted(kinds, key=lambda key: key.count(".")):
+            place, leaf = self._find(values, key)
+            place.clear()
+            place[leaf] = kinds[key]
+            values = self.parse(values).model_dump(mode="json")
+        for key, value in rest.items():
+            place, leaf = self._find(values, key)
             place[leaf] = value
         return self.parse(values)
+
+    def _find(self, values: dict[str, Any], key: str) -> tuple[dict[str, Any], str]:
+        """The section of `values` that holds a dotted key, and the key's name in it."""
+        *path, leaf = key.split(".")
+        place = values
+        for part in path:
+            if not isinstance(place.get(part), dict):
+                raise InvalidConfig(f"unknown key '{key}' in {type(self).__name__}{_nearest(part, place)}")
+            place = place[part]
+        if leaf not in place:
+            raise InvalidConfig(f"unknown key '{key}' in {type(self).__name__}{_nearest(leaf, place)}")
+        return place, leaf
 
     def hash(self) -> str:
         """Sixteen hex digits that identify this configuration."""

@@ -1,15 +1,17 @@
 """Where independent pieces of work run: a `concurrent.futures.Executor`.
 
 The local engine is a pool of processes with a fixed number of threads each, so that all of them together do
-not ask for more cores than there are.
+not ask for more cores than there are. Workers live no longer than the process that started them.
 """
 
 import multiprocessing
+import multiprocessing.connection
 import os
 import signal
+import threading
+from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
-
-import torch
+from contextlib import contextmanager
 
 from quantascope.errors import InvalidConfig
 
@@ -31,7 +33,33 @@ def local_engine(*, threads: int = 1, workers: int | None = None) -> Executor:
     )
 
 
+def stop(engine: Executor) -> None:
+    """End an engine's local workers now; what they were doing resumes from its last saved state."""
+    workers = list((getattr(engine, "_processes", None) or {}).values())
+    engine.shutdown(wait=False, cancel_futures=True)
+    for worker in workers:
+        worker.terminate()
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Processes that are started inside never see Ctrl-C, which reaches the whole group; this one does, after."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _prepare_worker(threads: int) -> None:
-    """Ctrl-C reaches the whole process group; the parent alone answers it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    import torch  # here, so that a starting worker is watched before anything slow
+
     torch.set_num_threads(threads)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os._exit(1)

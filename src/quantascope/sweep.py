@@ -4,18 +4,18 @@ A run is a function of a config and a folder. While it works it notes its progre
 watching process finds it: this needs a shared file system and nothing else, whatever the engine is.
 """
 
+import contextlib
 import json
 import os
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from quantascope.config import Config
+from quantascope.engine import interrupts_held, stop
 from quantascope.errors import EngineFailed
 from quantascope.training import Progress
 
@@ -49,53 +49,46 @@ def run_all(
     """Do every job that is not done yet; the first error stops the sweep and what has not begun."""
     if not jobs:
         return
-    futures = {path: engine.submit(_work_noting_progress, work, config, path) for path, config in jobs.items()}
     try:
-        with _stopping(engine):
-            while True:
-                done, pending = wait(futures.values(), timeout=0.5, return_when=FIRST_EXCEPTION)
-                if watch:
-                    watch([_status(path, steps(config), futures[path]) for path, config in jobs.items()])
-                for future in done:
-                    future.result()
-                if not pending:
-                    return
+        with interrupts_held():
+            futures = {
+                path: engine.submit(_work_noting_progress, work, config, path) for path, config in jobs.items()
+            }
+        while True:
+            done, pending = wait(futures.values(), timeout=0.5, return_when=FIRST_EXCEPTION)
+            if watch:
+                watch([_status(path, steps(config), futures[path]) for path, config in jobs.items()])
+            for future in done:
+                future.result()
+            if not pending:
+                return
     except BrokenProcessPool as error:
         raise EngineFailed(
             "a worker process died, perhaps for lack of memory; run the same command to resume"
         ) from error
-
-
-@contextmanager
-def _stopping(engine: Executor) -> Iterator[None]:
-    """Leave no worker behind, whatever ends the sweep early; runs resume from their last saved state."""
-    try:
-        yield
     except BaseException:
-        processes = getattr(engine, "_processes", None) or {}
-        workers = list(processes.values())
-        engine.shutdown(wait=False, cancel_futures=True)
-        for worker in workers:
-            worker.terminate()
+        stop(engine)
         raise
 
 
 def _work_noting_progress(work: Work, config: Config, path: Path) -> None:
     file = path / PROGRESS
+    file.unlink(missing_ok=True)  # of an earlier attempt, which may have been further than its last state
 
     def note(step: int, loss: float) -> None:
-        partial = file.with_suffix(f".{os.getpid()}.partial")
-        partial.write_text(json.dumps({"step": step, "loss": loss, "time": time.time()}))
-        partial.replace(file)
+        partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
+        with contextlib.suppress(OSError):  # nobody's result depends on the display
+            partial.write_text(json.dumps({"step": step, "loss": loss}))
+            partial.replace(file)
 
     work(config, path, note)
     file.unlink(missing_ok=True)
 
 
 def _status(path: Path, steps: int, future: Future[None]) -> RunStatus:
-    try:
+    noted: dict[str, Any] = {}
+    with contextlib.suppress(OSError, ValueError):
         noted = json.loads((path / PROGRESS).read_text())
-    except (OSError, ValueError):
-        noted = {"step": 0, "loss": None}
     finished = future.done() and future.exception() is None
-    return RunStatus(path.name, steps, steps if finished else noted["step"], noted["loss"], finished)
+    step = steps if finished else noted.get("step", 0)
+    return RunStatus(path.name, steps, step, noted.get("loss"), finished)

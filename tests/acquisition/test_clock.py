@@ -3,7 +3,6 @@ import pytest
 from scipy import stats
 
 from quantascope.acquisition import fit_clock, rank_correlation
-from quantascope.errors import InvalidConfig
 
 
 def noisy_clock(functions: int = 40) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -18,7 +17,7 @@ def test_an_exact_power_law_gives_back_its_exponent(gamma):
     fit = fit_clock(70 * probability**-gamma, probability)
     assert fit.gamma == pytest.approx(gamma, rel=1e-10)
     assert fit.r2 == pytest.approx(1)
-    assert fit.cost_per_level is None
+    assert fit.cost_per_level == 1
     assert fit.functions == 5
 
 
@@ -51,12 +50,13 @@ def test_functions_that_were_never_acquired_or_known_from_the_start_are_left_out
 
 
 @pytest.mark.parametrize(("with_depth", "needed"), [(False, 3), (True, 4)])
-def test_too_few_acquired_functions_are_refused_with_the_number_that_would_do(with_depth, needed):
+def test_too_few_acquired_functions_leave_the_clock_undefined(with_depth, needed):
     probability, depth = np.array([0.4, 0.3, 0.2, 0.1]), np.array([0, 1, 0, 1]) if with_depth else None
     step = 1 / probability
     step[needed - 1 :] = np.nan
-    with pytest.raises(InvalidConfig, match=f"at least {needed} acquired functions, got {needed - 1};"):
-        fit_clock(step, probability, depth)
+    few = fit_clock(step, probability, depth)
+    assert np.isnan([few.gamma, few.r2, few.cost_per_level]).all()
+    assert few.functions == needed - 1
     enough = 1 / probability
     enough[needed:] = np.nan
     assert fit_clock(enough, probability, depth).gamma == pytest.approx(1)
@@ -72,9 +72,14 @@ def test_too_few_acquired_functions_are_refused_with_the_number_that_would_do(wi
     ],
     ids=["uniform", "uniform_with_depth", "one_depth", "collinear"],
 )
-def test_a_clock_that_the_functions_leave_undetermined_is_refused(probability, depth):
-    with pytest.raises(InvalidConfig, match="the 6 acquired functions leave the clock undetermined"):
-        fit_clock(np.arange(1.0, 7.0), probability, depth)
+def test_a_clock_that_the_functions_leave_undetermined_is_undefined(probability, depth):
+    fit = fit_clock(np.arange(1.0, 7.0), probability, depth)
+    assert np.isnan([fit.gamma, fit.r2, fit.cost_per_level]).all()
+
+
+def test_a_rank_correlation_is_zero_against_a_constant_and_undefined_without_two_functions():
+    assert rank_correlation(np.array([1.0, 2.0, 3.0]), np.ones(3)) == 0
+    assert np.isnan(rank_correlation(np.array([1.0, np.nan]), np.array([0.1, 0.2])))
 
 
 def test_the_rank_correlation_is_spearmans_over_the_acquired_functions():

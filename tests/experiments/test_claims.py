@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from quantascope.errors import InvalidConfig
 from quantascope.experiments import (
     CLAIMS,
     acquisition_clock,
@@ -11,7 +12,7 @@ from quantascope.experiments import (
     flat_acquisition,
 )
 from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves
-from quantascope.experiments.result import Estimate, mean_interval
+from quantascope.experiments.result import bootstrap_interval, t_interval
 from quantascope.tasks.hsp import (
     ComposedFamily,
     FlatFamily,
@@ -41,33 +42,47 @@ def curves_with(config: HSPLearner, times: np.ndarray, modes: np.ndarray | None 
 
 
 def test_a_perfect_clock_gives_perfect_order_and_exponent_one():
-    config = flat_acquisition.FlatAcquisition(model_seeds=(0, 1), rank_seeds=(0, 1))
+    config = flat_acquisition.FlatAcquisition(seeds=(0, 1, 5), varied=(1, 2))
     runs = flat_acquisition.runs(config)
     curves = {name: curves_with(run, 20 / build_forest(run.family).task_probability) for name, run in runs.items()}
     figures = flat_acquisition.measure(config, curves)
-    assert len(runs) == 4
-    assert figures["acquired_displayed"].values == (64.0,) * 4
+    assert figures["acquired_displayed"].values == (64.0,) * 3
+    assert figures["spearman_model_seed_1"].values == pytest.approx((-1.0,) * 3, abs=1e-3)
     assert figures["spearman_displayed"].mean == pytest.approx(-1.0, abs=1e-3)
     assert figures["clock_gamma"].mean == pytest.approx(1.0, abs=0.02)
     assert figures["forecast_rank_demand"].mean == pytest.approx(1.0, abs=1e-3)
     assert figures["forecast_error_demand"].mean == pytest.approx(0.0, abs=0.1)
     # A task falls within one evaluation: 10 % to 90 % of it take 40 of 50 steps.
-    assert figures["task_breadth"].values == pytest.approx((40.0,) * 4)
+    assert figures["task_breadth"].values == pytest.approx((40.0,) * 3)
     assert figures["last_acquired_step_displayed"].mean == pytest.approx(
         20 / build_forest(FlatFamily()).query.min(), abs=50
     )
     assert figures["last_acquired_step_displayed"].values == figures["all_exact_step_displayed"].values
 
 
-def test_the_papers_runs_share_the_first_seed_or_the_first_ranks():
-    names = list(flat_acquisition.runs(CLAIMS["flat-acquisition"].presets["paper"]))
-    assert names == [
+def test_a_run_that_acquires_nothing_leaves_figures_undefined_instead_of_losing_the_others():
+    config = flat_acquisition.FlatAcquisition(seeds=(0, 1), varied=())
+    good, bad = flat_acquisition.runs(config).items()
+    curves = {
+        good[0]: curves_with(good[1], 20 / build_forest(good[1].family).task_probability),
+        bad[0]: curves_with(bad[1], np.full(64, np.inf)),
+    }
+    figures = flat_acquisition.measure(config, curves)
+    assert figures["acquired_displayed"].values == (64.0, 0.0)
+    for key in ("spearman_displayed", "clock_gamma", "task_breadth", "forecast_error_conditional"):
+        assert figures[key].runs == "1 of 2", key
+
+
+def test_the_runs_are_independent_ones_and_variations_of_the_first():
+    assert list(flat_acquisition.runs(CLAIMS["flat-acquisition"].presets["paper"])) == [
         "model-0-ranks-0",
-        "model-0-ranks-1",
-        "model-0-ranks-2",
         "model-1-ranks-0",
         "model-2-ranks-0",
+        "model-0-ranks-1",
+        "model-0-ranks-2",
     ]
+    full = flat_acquisition.runs(CLAIMS["flat-acquisition"].presets["full"])
+    assert sum(run.model_seed == run.family.rank_seed for run in full.values()) == 9
 
 
 def test_a_staircase_shows_its_crossings_and_its_plateau():
@@ -92,7 +107,7 @@ def test_a_staircase_shows_its_crossings_and_its_plateau():
     assert figures["tasks_exact_best"].values == figures["tasks_exact_final"].values == (4.0,)
 
 
-@pytest.mark.parametrize(("parents", "children", "share"), [(1000, 2000, 0), (2000, 1000, 96), (2000, 2000, 0)])
+@pytest.mark.parametrize(("parents", "children", "share"), [(1000, 2000, 0), (2000, 1000, 24), (2000, 2000, 0)])
 def test_child_first_counts_and_reconstructions_follow_the_order(parents, children, share):
     family = RegularFamily(roots=4, depth=1, pool=8, distractors=0, demand=LevelRatio(ratio=5.0))
     config = child_parent_order.ChildParentOrder(
@@ -100,7 +115,7 @@ def test_child_first_counts_and_reconstructions_follow_the_order(parents, childr
     )
     (run,) = child_parent_order.runs(config).values()
     times = np.where(build_forest(family).parent < 0, parents, children).astype(float)
-    figures = child_parent_order.measure(config, {"ratio-5-model-0": curves_with(run, times)})
+    figures = child_parent_order.measure(config, {"ratio-5.0-model-0": curves_with(run, times)})
     assert figures["child_first_5"].values == (share,)
     # Tasks fall at once, so the direct basis rebuilds the loss exactly.
     assert figures["direct_error_5"].values == pytest.approx((0.0,), abs=1e-12)
@@ -115,7 +130,7 @@ def test_the_closed_basis_waits_for_parents():
     (run,) = child_parent_order.runs(config).values()
     forest = build_forest(family)
     times = np.where(forest.parent < 0, 2000.0, 500.0)
-    figures = child_parent_order.measure(config, {"ratio-5-model-0": curves_with(run, times)})
+    figures = child_parent_order.measure(config, {"ratio-5.0-model-0": curves_with(run, times)})
     # From step 500 to 2000, most of the window, the children are done but not closed.
     children = forest.query[forest.parent >= 0].sum() * initial_loss(1)
     assert figures["closed_error_5"].mean == pytest.approx(children)
@@ -147,7 +162,7 @@ def test_every_preset_names_its_runs_and_can_build_them(claim, preset):
 
 def test_full_presets_have_at_least_three_runs_of_each_kind():
     assert {name: len(claim.runs(claim.presets["full"])) for name, claim in CLAIMS.items()} == {
-        "flat-acquisition": 9,
+        "flat-acquisition": 13,
         "composed-staircase": 5,
         "child-parent-order": 15,
         "acquisition-clock": 5,
@@ -155,18 +170,36 @@ def test_full_presets_have_at_least_three_runs_of_each_kind():
     }
 
 
-def test_an_interval_covers_the_mean_and_one_run_has_none():
-    low, high = mean_interval(np.array([1.0, 2.0, 3.0, 4.0]))
-    assert 1.0 < low < 2.5 < high < 4.0
-    assert mean_interval(np.array([1.0])) == (None, None)
-    assert mean_interval(np.array([2.0, 2.0])) == (2.0, 2.0)
-    assert Estimate.over_runs("x", [1.0, float("nan"), 3.0]).values == (1.0, 3.0)
+def test_intervals_cover_the_mean_and_one_run_has_none():
+    values = np.array([1.0, 2.0, 3.0, 4.0])
+    for low, high in (t_interval(values), bootstrap_interval(values)):
+        assert low < 2.5 < high
+    assert t_interval(values[:1]) is bootstrap_interval(values[:1]) is None
+    assert t_interval(np.array([2.0, 2.0])) == bootstrap_interval(np.array([2.0, 2.0])) == (2.0, 2.0)
 
 
-def test_bootstrap_intervals_cover_a_known_mean_nearly_as_often_as_they_say(rng):
-    hits = 0
+def test_the_t_interval_covers_a_known_mean_as_often_as_it_says_and_the_bootstrap_less(rng):
+    hits = {t_interval: 0, bootstrap_interval: 0}
     for _ in range(200):
-        low, high = mean_interval(rng.normal(size=9))
-        hits += low <= 0 <= high
-    # The percentile bootstrap of nine values is a little short of its nominal 95 %.
-    assert 0.85 < hits / 200 < 0.98
+        values = rng.normal(size=5)
+        for interval in hits:
+            low, high = interval(values)
+            hits[interval] += low <= 0 <= high
+    assert 0.91 < hits[t_interval] / 200 < 0.99
+    assert 0.75 < hits[bootstrap_interval] / 200 < 0.91
+
+
+@pytest.mark.parametrize(
+    ("claim", "changes", "says"),
+    [
+        ("flat-acquisition", {"learner.family.kind": "regular"}, "about the flat family"),
+        ("composed-staircase", {"learner.family.kind": "flat"}, "about the composed family"),
+        ("child-parent-order", {"learner.family.kind": "flat"}, "about the regular family"),
+        ("acquisition-clock", {"learner.family.demand.kind": "ratio"}, "zipf demand"),
+        ("flat-acquisition", {"seeds": []}, "at least one value"),
+        ("child-parent-order", {"ratios": [1.1, 1.1]}, "none twice"),
+    ],
+)
+def test_settings_that_a_claim_makes_no_sense_with_are_refused(claim, changes, says):
+    with pytest.raises(InvalidConfig, match=says):
+        CLAIMS[claim].presets["quick"].replace(changes)

@@ -10,7 +10,7 @@ from scipy import stats
 
 from quantascope.errors import DamagedArtefact
 from quantascope.experiments import CLAIMS, Estimate, Result
-from quantascope.report.scoreboard import PaperFigure, as_markdown, read_paper, read_results, scoreboard, verdict
+from quantascope.report.scoreboard import PaperFigure, Row, as_markdown, read_paper, read_results, scoreboard
 
 RESULTS = Path(__file__).parents[2] / "results"
 FIGURE = PaperFigure(
@@ -20,6 +20,10 @@ FIGURE = PaperFigure(
 
 def estimate(*values: float) -> Estimate:
     return Estimate.over_runs("a number", values)
+
+
+def verdict(figure: PaperFigure, ours: Estimate) -> str:
+    return Row(figure.claim, figure.figure, figure, None, ours).verdict
 
 
 def test_a_single_run_must_agree_to_the_printed_rounding():
@@ -91,22 +95,29 @@ def results(tmp_path) -> Path:
     return tmp_path
 
 
-def test_rows_join_the_paper_with_the_result_of_most_runs(results):
-    write_result(results, "quick", [5.0])
+def test_rows_join_the_paper_with_the_result_of_most_runs_that_is_not_quick(results):
+    write_result(results, "quick", [5.0, 6.0, 7.0, 8.0])
+    write_result(results, "paper", [1.0])
     write_result(results, "full", [1.0, 1.1, 0.9])
     rows = {row.figure: row for row in scoreboard(results)}
-    assert (rows["f"].ours, rows["f"].seeds, rows["f"].preset, rows["f"].verdict) == (1.0, 3, "full", "reproduced")
-    assert rows["f"].low < 1.0 < rows["f"].high
-    assert rows["f"].command == "quantascope reproduce c --preset full"
-    assert (rows["h"].ours, rows["h"].verdict) == (None, "not run")
-    assert (rows["g"].paper, rows["g"].verdict) == (None, "new")
+    f, h, g = (rows[name].to_json() for name in "fhg")
+    assert (f["ours"], f["seeds"], f["preset"], f["verdict"]) == (pytest.approx(1.0), 3, "full", "reproduced")
+    assert f["low"] < 1.0 < f["high"]
+    assert f["command"] == "quantascope reproduce c --preset full"
+    assert (h["ours"], h["preset"], h["verdict"]) == (None, None, "not run")
+    assert (g["paper"], g["verdict"]) == (None, "new")
 
 
 def test_the_markdown_table_has_a_line_for_each_row(results):
     write_result(results, "full", [1.0, 1.1, 0.9])
     lines = as_markdown(scoreboard(results)).splitlines()
     assert len(lines) == 2 + 3
-    assert lines[2].startswith("| c | f | 1 | 1 | 0.9 … 1.1 | 3 | full | reproduced |")
+    # t = 4.303 with two degrees of freedom: ± 4.303 × 0.1/√3 for the mean, ± 4.303 × 0.1 √(4/3) + 0.05 for a run.
+    assert lines[2] == "| c | f | 1 | 1 | 0.7516 … 1.248 | ± 0.5468 | 3 | reproduced |"
+
+
+def test_runs_that_do_not_define_a_figure_are_counted():
+    assert estimate(1.0, float("nan"), 3.0).runs == "2 of 3"
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[1]", '{"claim": "c"}'])

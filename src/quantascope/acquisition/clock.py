@@ -6,16 +6,14 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy import stats
 
-from quantascope.errors import InvalidConfig
-
 
 @dataclass(frozen=True)
 class ClockFit:
-    """Least squares of log T on log π and, if given, depth."""
+    """Least squares of log T on log π and, if given, depth; all NaN where the data do not determine it."""
 
     gamma: float
     r2: float
-    cost_per_level: float | None
+    cost_per_level: float
     functions: int
 
 
@@ -24,7 +22,9 @@ def fit_clock(
     probability: Float[np.ndarray, " functions"],
     depth: Int[np.ndarray, " functions"] | None = None,
 ) -> ClockFit:
-    """Fit the clock to the functions that were acquired.
+    """Fit the clock to the functions that were acquired. Without depth, a level costs nothing.
+
+    It is undetermined with too few acquired functions, with equal probabilities, or where depth follows from them.
 
     >>> probability = np.array([0.1, 0.2, 0.4, 0.8])
     >>> fit = fit_clock(100 / probability, probability)
@@ -37,27 +37,19 @@ def fit_clock(
     columns = [np.ones(seen.sum()), np.log(probability[seen])]
     if depth is not None:
         columns.append(depth[seen].astype(float))
-    if seen.sum() < len(columns) + 1:
-        raise InvalidConfig(
-            f"a clock fit needs at least {len(columns) + 1} acquired functions, got {int(seen.sum())}; "
-            "train longer"
-        )
     design = np.column_stack(columns)
-    if np.linalg.matrix_rank(design) < design.shape[1]:
-        raise InvalidConfig(
-            f"the {int(seen.sum())} acquired functions leave the clock undetermined: "
-            "their log probability or depth is constant, or one follows from the other; vary the demand"
-        )
+    if len(design) <= design.shape[1] or np.linalg.matrix_rank(design) < design.shape[1]:
+        return ClockFit(np.nan, np.nan, np.nan, int(seen.sum()))
     fit = OLS(np.log(step[seen]), design).fit()
-    cost = float(np.exp(fit.params[2])) if depth is not None else None
-    return ClockFit(
-        gamma=-float(fit.params[1]), r2=float(fit.rsquared), cost_per_level=cost, functions=int(seen.sum())
-    )
+    cost = float(np.exp(fit.params[2])) if depth is not None else 1.0
+    return ClockFit(-float(fit.params[1]), float(fit.rsquared), cost, int(seen.sum()))
 
 
 def rank_correlation(step: Float[np.ndarray, " functions"], other: Float[np.ndarray, " functions"]) -> float:
-    """Spearman correlation over the functions that were acquired; zero if either side is constant."""
+    """Spearman correlation over the acquired functions; zero if a side is constant, NaN for fewer than two."""
     seen = np.isfinite(step)
+    if seen.sum() < 2:
+        return np.nan
     if np.ptp(step[seen]) == 0 or np.ptp(other[seen]) == 0:
         return 0.0
     return float(np.asarray(stats.spearmanr(other[seen], step[seen]))[0])

@@ -11,9 +11,10 @@ import numpy as np
 from jaxtyping import Float
 
 from quantascope.acquisition.clock import rank_correlation
-from quantascope.errors import InvalidConfig
 from quantascope.tasks.hsp.forest import Forest
 from quantascope.theory import ConstantComplexity, FeatureReuse, Poset, parallel, parity_complexity
+
+FEWEST = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,19 +37,23 @@ def forecast(
 ) -> Forecast:
     """Foretell each half of the acquired functions with the time unit of the other half.
 
+    Functions that were never acquired are foretold with the unit of all others; there is no error to measure on
+    them. With fewer than four acquired functions all is undefined (NaN).
+
     >>> simulated = np.array([1.0, 2.0, 3.0, 4.0])
     >>> exact = forecast(50 * simulated, simulated)
     >>> exact.rank_correlation, round(exact.log_error, 9)
     (1.0, 0.0)
     """
     seen = np.flatnonzero(np.isfinite(measured) & (measured > 0))
-    if seen.size < 4:
-        raise InvalidConfig(f"a forecast needs at least 4 acquired functions, got {seen.size}; train longer")
+    if seen.size < FEWEST:
+        return Forecast(np.full(len(measured), np.nan), np.nan, np.nan)
+    ratio = np.full(len(measured), np.nan)
+    ratio[seen] = np.log(measured[seen] / simulated[seen])
+    step = np.exp(np.median(ratio[seen])) * simulated
     halves = np.array_split(np.random.default_rng(split_seed).permutation(seen), 2)
-    step = np.full(len(measured), np.nan)
     for fitted, foretold in (halves, halves[::-1]):
-        unit = np.exp(np.median(np.log(measured[fitted] / simulated[fitted])))
-        step[foretold] = unit * simulated[foretold]
+        step[foretold] = np.exp(np.median(ratio[fitted])) * simulated[foretold]
     error = np.log(step[seen] / measured[seen])
     return Forecast(step, rank_correlation(measured, simulated), float(np.sqrt(np.mean(error**2))))
 

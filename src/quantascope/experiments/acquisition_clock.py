@@ -67,7 +67,7 @@ def measure(config: AcquisitionClock, curves: Mapping[str, LearningCurves]) -> d
         "gamma": over("exponent γ of T ∝ π^(−γ)", [fit.gamma for fit in plain]),
         "r2": over("R² of the clock", [fit.r2 for fit in plain]),
         "r2_with_depth": over("R² of the clock with depth", [fit.r2 for fit in deep]),
-        "cost_per_level": over("time cost per level", [fit.cost_per_level or 1.0 for fit in deep], "×"),
+        "cost_per_level": over("time cost per level", [fit.cost_per_level for fit in deep], "×"),
         "gamma_with_depth": over("exponent γ with depth", [fit.gamma for fit in deep]),
         "spearman": over("Spearman of frequency and time", spearman),
         "functions_acquired": over("functions acquired", [fit.functions for fit in plain], "functions"),

@@ -88,6 +88,12 @@ class Staircase:
         )
 
     @property
+    def median_plateau(self) -> float:
+        """The median task's plateau."""
+        known = self.plateau[np.isfinite(self.plateau)]
+        return float(np.median(known)) if known.size else np.nan
+
+    @property
     def first_exact(self) -> float:
         """First evaluation at which the highlighted task is exact."""
         exact = self.curves.history.values["exact"][:, self.highlighted]
@@ -113,7 +119,7 @@ def measure(config: ComposedStaircase, curves: Mapping[str, LearningCurves]) -> 
         ),
         "plateau_bits_all": over(
             "median loss between the crossings, median task",
-            [np.nanmedian(s.plateau) for s in stairs],
+            [s.median_plateau for s in stairs],
             "bits",
         ),
         "first_exact_step": over("first exact step, highlighted task", [s.first_exact for s in stairs], "steps"),

@@ -80,8 +80,9 @@ def spearman(curves: LearningCurves) -> float:
 
 
 def task_breadth(curves: LearningCurves) -> float:
-    """Median transition breadth of the acquired tasks."""
-    return float(np.median(transition_breadth(curves.history.step, curves.task_loss[:, curves.times.acquired])))
+    """Median transition breadth of the acquired tasks; undefined if there are none."""
+    breadths = transition_breadth(curves.history.step, curves.task_loss[:, curves.times.acquired])
+    return float(np.median(breadths)) if breadths.size else np.nan
 
 
 def breadth_ratio(curves: LearningCurves) -> float:

@@ -10,8 +10,9 @@ import torch
 from jaxtyping import Float
 
 from quantascope.acquisition import AcquisitionTimes, acquisition_times, evaluate_panel
-from quantascope.artefact import read_table, write_table
+from quantascope.artefact import read_json, read_table, write_table
 from quantascope.config import Config, Count, Positive
+from quantascope.errors import InvalidConfig
 from quantascope.models import MLPConfig, TaskMLP
 from quantascope.run import RunDirectory
 from quantascope.tasks.hsp import (
@@ -77,10 +78,36 @@ class LearningCurves:
         """Held-out loss weighted by how often each task is asked, in bits."""
         return self.task_loss @ self.forest.task_probability
 
+    def summary(self) -> dict[str, int | float]:
+        """What became of the run, in four numbers."""
+        return {
+            "steps": self.config.training.steps,
+            "tasks": len(self.forest.tasks),
+            "acquired": int(self.times.acquired.sum()),
+            "loss_bits": float(self.loss[-1]),
+        }
+
     @cached_property
     def times(self) -> AcquisitionTimes:
         """When each task was acquired."""
         return acquisition_times(self.history.step, self.history.values["coefficient"])
+
+
+def read_learner(file: Path | None, *, seed: int | None) -> HSPLearner:
+    """The learner that a JSON file describes, or the default one; a given seed is that of network and batches."""
+    if file is not None and not file.is_file():
+        raise InvalidConfig(f"there is no config file {file}; give the path of a JSON file")
+    learner = HSPLearner.parse(read_json(file)) if file else HSPLearner()
+    if seed is None:
+        return learner
+    return learner.replace({"model_seed": seed, "data_seed": learner.data_seed + seed})
+
+
+def use_threads(threads: int) -> None:
+    """Let this process compute with so many threads."""
+    if threads < 1:
+        raise InvalidConfig(f"{threads} threads cannot compute; give at least 1")
+    torch.set_num_threads(threads)
 
 
 def prepare(config: HSPLearner) -> tuple[Forest, Panel]:

@@ -46,7 +46,11 @@ class SweepDisplay:
         """Seconds that this run still needs at the pace seen since it was first seen moving."""
         if status.step == 0:
             return None
-        began, start = self._first.setdefault(status.label, (now, status.step))
+        first = self._first.get(status.label)
+        if first is None or status.step < first[1]:
+            self._first[status.label] = (now, status.step)
+            return None
+        began, start = first
         done = status.step - start
         return (now - began) / done * (status.steps - status.step) if done else None
 

@@ -3,10 +3,11 @@
 A figure is *reproduced* when the paper's number could be one more draw from what we measured: with mean m and
 standard deviation s over n runs, and a paper value that is itself a mean over k runs,
 
-    |paper − m| ≤ t₀.₉₇₅(n − 1) · s · √(1/n + 1/k) + half a unit of the paper's last printed digit.
+    |paper − m| ≤ reach = t₀.₉₇₅(n − 1) · s · √(1/n + 1/k) + half a unit of the paper's last printed digit.
 
 Otherwise it *differs*. Exact facts (k = 0) and single runs have no spread to excuse them: only the rounding
-counts. A figure that the paper does not state is *new*; one without a committed result is *not run*.
+counts. A figure that the paper does not state is *new*; one without a committed result is *not run*. The reach is
+shown with every verdict, because few or scattered runs can exclude little.
 """
 
 import math
@@ -23,7 +24,7 @@ from quantascope.errors import DamagedArtefact
 from quantascope.experiments.result import Estimate, Result
 
 Verdict = Literal["reproduced", "differs", "not run", "new"]
-PRESETS_BY_WORTH = ("paper", "full", "quick")
+WORTH = {"paper": 0, "full": 0, "quick": 1}
 
 
 @dataclass(frozen=True)
@@ -52,18 +53,67 @@ class PaperFigure:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the scoreboard."""
+    """One line of the scoreboard: a figure of the paper, of ours, or of both."""
 
     claim: str
     figure: str
-    paper: float | None
-    ours: float | None
-    low: float | None
-    high: float | None
-    seeds: int
-    preset: str | None
-    verdict: Verdict
-    command: str
+    stated: PaperFigure | None
+    result: Result | None
+    estimate: Estimate | None
+
+    @property
+    def reach(self) -> float | None:
+        """How far from our mean the paper's number may lie."""
+        if self.stated is None or self.estimate is None or self.estimate.mean is None:
+            return None
+        values, runs = np.array(self.estimate.values), self.stated.runs
+        if not runs or values.size < 2:
+            return self.stated.rounding
+        spread = stats.t.ppf(0.975, values.size - 1) * values.std(ddof=1) * math.sqrt(1 / values.size + 1 / runs)
+        return float(spread) + self.stated.rounding
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the paper's number could be one more draw from ours."""
+        if self.estimate is None:
+            return "not run"
+        if self.stated is None:
+            return "new"
+        if self.estimate.mean is None or self.reach is None:
+            return "differs"
+        return (
+            "reproduced" if abs(self.stated.paper - self.estimate.mean) <= self.reach * (1 + 1e-9) else "differs"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The row for machines."""
+        preset = self.result.preset if self.result and self.estimate else None
+        return {
+            "claim": self.claim,
+            "figure": self.figure,
+            "paper": self.stated.paper if self.stated else None,
+            "ours": self.estimate.mean if self.estimate else None,
+            "low": self.estimate.low if self.estimate else None,
+            "high": self.estimate.high if self.estimate else None,
+            "seeds": len(self.estimate.values) if self.estimate else 0,
+            "preset": preset,
+            "verdict": self.verdict,
+            "command": f"quantascope reproduce {self.claim} --preset {preset or 'full'}",
+        }
+
+    def cells(self) -> list[str]:
+        """Paper, ours, interval, reach, runs and verdict as text."""
+        if self.estimate is None:
+            return [number(self.stated.paper if self.stated else None), "", "", "", "", self.verdict]
+        between = (
+            "" if self.estimate.low is None else f"{number(self.estimate.low)} … {number(self.estimate.high)}"
+        )
+        reach = f"± {number(self.reach)}" if self.reach is not None else ""
+        paper, ours = number(self.stated.paper if self.stated else None), number(self.estimate.mean)
+        return [paper, ours, between, reach, self.estimate.runs, self.verdict]
+
+
+COLUMNS = ("paper", "ours", "95 % interval", "reach", "runs", "verdict")
 
 
 def read_paper(results: Path) -> list[PaperFigure]:
@@ -79,23 +129,24 @@ def read_paper(results: Path) -> list[PaperFigure]:
 
 
 def read_results(results: Path) -> dict[str, Result]:
-    """The committed result of each claim, under the most faithful preset that was run."""
+    """The committed result of each claim: not a quick one if there is another, then the one with most runs."""
     found: dict[str, Result] = {}
     for file in sorted(results.glob("*.json")):
         try:
             result = Result.from_json(read_json(file))
-        except (KeyError, TypeError) as error:
+            worth = _worth(result)
+        except (KeyError, TypeError, AttributeError) as error:
             raise DamagedArtefact(f"{file} is not a result of quantascope ({error}); remove it") from error
         held = found.get(result.claim)
-        if held is None or _worth(result) < _worth(held):
+        if held is None or worth < _worth(held):
             found[result.claim] = result
     return found
 
 
 def _worth(result: Result) -> tuple[int, int]:
-    """Results from more runs first; among equals the more faithful preset."""
+    """Smaller is better."""
     runs = max((len(estimate.values) for estimate in result.figures.values()), default=0)
-    return -runs, PRESETS_BY_WORTH.index(result.preset)
+    return WORTH[result.preset], -runs
 
 
 def scoreboard(results: Path) -> list[Row]:
@@ -103,88 +154,22 @@ def scoreboard(results: Path) -> list[Row]:
     paper, ours = read_paper(results), read_results(results)
     rows: list[Row] = []
     for claim in dict.fromkeys(figure.claim for figure in paper):
-        stated = [figure for figure in paper if figure.claim == claim]
+        stated = {figure.figure: figure for figure in paper if figure.claim == claim}
         result = ours.get(claim)
-        rows += [_row(figure, result) for figure in stated]
-        if result:
-            names = {figure.figure for figure in stated}
-            rows += [_new(claim, key, value, result) for key, value in result.figures.items() if key not in names]
+        measured = dict(result.figures) if result else {}
+        keys = [*stated, *(key for key in measured if key not in stated)]
+        rows += [Row(claim, key, stated.get(key), result, measured.get(key)) for key in keys]
     return rows
-
-
-def verdict(figure: PaperFigure, estimate: Estimate) -> Verdict:
-    """Whether the paper's number could be one more draw from ours."""
-    values = np.array(estimate.values)
-    if estimate.mean is None:
-        return "differs"
-    spread = 0.0
-    if figure.runs and values.size > 1:
-        factor = math.sqrt(1 / values.size + 1 / figure.runs)
-        spread = float(stats.t.ppf(0.975, values.size - 1) * values.std(ddof=1) * factor)
-    return (
-        "reproduced" if abs(figure.paper - estimate.mean) <= spread + figure.rounding * (1 + 1e-9) else "differs"
-    )
-
-
-def _row(figure: PaperFigure, result: Result | None) -> Row:
-    estimate = result.figures.get(figure.figure) if result else None
-    if result is None or estimate is None:
-        return Row(
-            figure.claim,
-            figure.figure,
-            figure.paper,
-            None,
-            None,
-            None,
-            0,
-            None,
-            "not run",
-            _command(figure.claim, "full"),
-        )
-    return Row(
-        figure.claim, figure.figure, figure.paper, estimate.mean, estimate.low, estimate.high,
-        len(estimate.values), result.preset, verdict(figure, estimate), _command(figure.claim, result.preset),
-    )  # fmt: skip
-
-
-def _new(claim: str, key: str, estimate: Estimate, result: Result) -> Row:
-    return Row(
-        claim, key, None, estimate.mean, estimate.low, estimate.high,
-        len(estimate.values), result.preset, "new", _command(claim, result.preset),
-    )  # fmt: skip
-
-
-def _command(claim: str, preset: str) -> str:
-    return f"quantascope reproduce {claim} --preset {preset}"
 
 
 def as_markdown(rows: list[Row]) -> str:
     """The rows as a Markdown table."""
-    lines = [
-        "| claim | figure | paper | ours | 95 % interval | runs | preset | verdict |",
-        "|---|---|---:|---:|---|---:|---|---|",
-    ]
-    for row in rows:
-        cells = [
-            row.claim,
-            row.figure,
-            number(row.paper),
-            number(row.ours),
-            interval(row),
-            str(row.seeds or ""),
-            row.preset or "",
-            row.verdict,
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
+    lines = [f"| claim | figure | {' | '.join(COLUMNS)} |", "|---|---|---:|---:|---|---|---|---|"]
+    lines += [f"| {row.claim} | {row.figure} | {' | '.join(row.cells())} |" for row in rows]
     return "\n".join(lines)
 
 
-def interval(row: Row) -> str:
-    """The interval as text; empty if there is none."""
-    return "" if row.low is None else f"{number(row.low)} … {number(row.high)}"
-
-
-def number(value: Any) -> str:
+def number(value: float | None) -> str:
     """Four significant digits, without an exponent for counts and steps.
 
     >>> number(13700.0), number(-0.80012), number(None)

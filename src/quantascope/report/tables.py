@@ -1,54 +1,64 @@
 """Results as tables in a terminal, and their publication."""
 
-import shutil
 from pathlib import Path
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from quantascope.artefact import write_json
-from quantascope.errors import StorageFailed
-from quantascope.experiments import Reproduction, Result
-from quantascope.report.scoreboard import Row, interval, number
+from quantascope.artefact import write_bytes, write_json
+from quantascope.errors import InvalidConfig
+from quantascope.experiments import CLAIMS, Reproduction, Result
+from quantascope.report.scoreboard import COLUMNS, Row, number
 from quantascope.theory import ClassAcquisitions
 
-_COLOURS = {"reproduced": "green", "differs": "yellow", "new": "cyan", "not run": "dim"}
+_COLOURS = {"reproduced": "green", "differs": "yellow", "new": "cyan"}
+_WIDTH_OF_A_LOG = 120
 
 
-def print_result(result: Result, console: Console) -> None:
-    """The figures of one result."""
+def console() -> Console:
+    """Where tables go: as wide as the terminal, or a fixed width in a file."""
+    terminal = Console()
+    return terminal if terminal.is_terminal else Console(width=_WIDTH_OF_A_LOG)
+
+
+def _table(*columns: str, title: str, numbers_from: int = 1) -> Table:
+    """A table whose first columns may wrap and whose numbers never do."""
     table = Table(
-        "figure",
-        "mean",
-        "95 % interval",
-        "runs",
-        title=f"{result.claim}, {result.preset} preset",
-        title_justify="left",
+        title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False
     )
-    for estimate in result.figures.values():
-        unit = f" {estimate.unit}" if estimate.unit else ""
-        between = "" if estimate.low is None else f"{number(estimate.low)} … {number(estimate.high)}"
-        table.add_row(
-            estimate.says,
-            f"{number(estimate.mean)}{unit}" if estimate.values else "–",
-            between,
-            str(len(estimate.values)),
+    for index, column in enumerate(columns):
+        table.add_column(
+            column, no_wrap=index >= numbers_from, justify="right" if index >= numbers_from else "left"
         )
-    console.print(table)
+    return table
 
 
-def print_scoreboard(rows: list[Row], console: Console) -> None:
-    """All rows that were run, and how many of each claim were not."""
-    run = [row for row in rows if row.verdict != "not run"]
-    table = Table("claim", "figure", "paper", "ours", "95 % interval", "runs", "preset", "verdict")
-    for row in run:
-        shown = [number(row.paper), number(row.ours), interval(row), str(row.seeds), row.preset or ""]
-        table.add_row(row.claim, row.figure, *shown, f"[{_COLOURS[row.verdict]}]{row.verdict}[/]")
-    console.print(table)
-    missing = [row for row in rows if row.verdict == "not run"]
-    for claim in dict.fromkeys(row.claim for row in missing):
-        count = sum(row.claim == claim for row in missing)
-        console.print(f"not run: {claim}, {count} figures", style="dim", highlight=False)
+def print_result(result: Result) -> None:
+    """The figures of one result."""
+    table = _table("figure", "mean", "95 % interval", "runs", title=f"{result.claim}, {result.preset} preset")
+    for estimate in result.figures.values():
+        mean = f"{number(estimate.mean)} {estimate.unit}".strip() if estimate.values else "undefined"
+        between = "" if estimate.low is None else f"{number(estimate.low)} … {number(estimate.high)}"
+        table.add_row(estimate.says, mean, between, estimate.runs)
+    console().print(table)
+
+
+def print_scoreboard(rows: list[Row]) -> None:
+    """A table for each claim that was run, and a line for each that was not."""
+    out = console()
+    for claim in dict.fromkeys(row.claim for row in rows):
+        run = [row for row in rows if row.claim == claim and row.verdict != "not run"]
+        missing = sum(row.claim == claim and row.verdict == "not run" for row in rows)
+        if run:
+            preset = run[0].to_json()["preset"]
+            table = _table("figure", *COLUMNS, title=f"{claim}, {preset} preset")
+            for row in run:
+                *cells, verdict = row.cells()
+                table.add_row(row.figure, *cells, f"[{_COLOURS[verdict]}]{verdict}[/]")
+            out.print(table)
+        if missing:
+            out.print(f"{claim}: {missing} figures not run", style="dim", highlight=False)
 
 
 def simulation_rows(outcome: ClassAcquisitions) -> list[dict[str, int | float]]:
@@ -68,38 +78,26 @@ def simulation_rows(outcome: ClassAcquisitions) -> list[dict[str, int | float]]:
     ]
 
 
-def print_simulation(outcome: ClassAcquisitions, console: Console) -> None:
+def print_simulation(outcome: ClassAcquisitions) -> None:
     """The depth classes of a simulated forest."""
-    table = Table(
-        "depth",
-        "quanta",
-        "closure demand",
-        "query probability",
-        "first acquired",
-        "last acquired",
-        "loss after",
-    )
+    columns = ("depth", "quanta", "demand", "query", "first", "last", "loss")
+    table = _table(*columns, title=f"{outcome.classes.counts.sum():,} quanta", numbers_from=0)
     for row in simulation_rows(outcome):
-        count = f"{row['quanta']:,}"
-        table.add_row(
-            str(row.pop("depth")), count, *(f"{value:.4g}" for key, value in row.items() if key != "quanta")
-        )
-    console.print(table)
-    console.print(
-        f"{outcome.classes.counts.sum():,} quanta; loss is unmet query probability, time is in units of κ/p",
-        highlight=False,
+        depth, quanta, *others = row.values()
+        table.add_row(f"{depth}", f"{quanta:,}", *(f"{value:.3g}" for value in others))
+    console().print(table)
+    print(
+        "demand: closure demand of a node; query: its query probability; first, last: when the class is acquired,"
     )
+    print("in units of κ/p; loss: unmet query probability after that.")
 
 
 def publish_result(done: Reproduction, results: Path) -> None:
-    """Copy a result and its figure to the folder of committed results."""
-    name = f"{done.result.claim}-{done.result.preset}"
-    write_json(results / f"{name}.json", done.result.to_json())
-    try:
-        (results / "figures").mkdir(exist_ok=True)
-        for suffix in (".png", ".svg"):
-            shutil.copyfile(done.folder / f"figure{suffix}", results / "figures" / f"{name}{suffix}")
-    except OSError as error:
-        raise StorageFailed(
-            f"cannot write to {results / 'figures'}: {error.strerror}; mend permissions or publish elsewhere"
-        ) from error
+    """Copy a result and its figure to the folder of committed results; a changed preset is not one."""
+    result = done.result
+    if done.config != CLAIMS[result.claim].presets[result.preset]:
+        raise InvalidConfig(f"settings of the {result.preset} preset were changed; publish it without --set")
+    name = f"{result.claim}-{result.preset}"
+    for suffix in (".png", ".svg"):
+        write_bytes(results / "figures" / f"{name}{suffix}", (done.folder / f"figure{suffix}").read_bytes())
+    write_json(results / f"{name}.json", result.to_json())

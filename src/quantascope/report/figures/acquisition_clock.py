@@ -29,7 +29,7 @@ def _clock(axes: Axes, runs: list[LearningCurves]) -> None:
     depth = np.concatenate([run.forest.depth for run in runs])
     fit = fit_clock(step, frequency, depth)
     seen = np.isfinite(step)
-    cost = np.log(fit.cost_per_level or 1.0)
+    cost = np.log(fit.cost_per_level)
     offset = np.mean(np.log(step[seen]) + fit.gamma * np.log(frequency[seen]) - cost * depth[seen])
     line = np.geomspace(frequency.min(), frequency.max(), 2)
     for level in np.unique(depth):
@@ -39,7 +39,7 @@ def _clock(axes: Axes, runs: list[LearningCurves]) -> None:
             frequency[at],
             step[at],
             s=14,
-            marker=_MARKERS[level],
+            marker=_MARKERS[level % len(_MARKERS)],
             color=colour,
             alpha=0.7,
             linewidths=0,
