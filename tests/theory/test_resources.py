@@ -131,3 +131,11 @@ def test_geometric_and_polynomial_specialisations_meet_at_the_same_relative_rate
 def test_impossible_resources_are_refused_by_name(call, message):
     with pytest.raises(InvalidConfig, match=message):
         call()
+
+
+@pytest.mark.parametrize("bad", [float("nan"), -1.0])
+def test_a_budget_that_is_no_amount_is_refused(bad):
+    with pytest.raises(InvalidConfig, match="parameters"):
+        parameter_frontier([1.0, 1.0], [bad])
+    with pytest.raises(InvalidConfig, match="examples"):
+        data_frontier([0.5, 0.5], [bad], delta_d=0.0)

@@ -20,17 +20,19 @@ def reconstructed_loss(
     closed: bool,
 ) -> Float[np.ndarray, " evaluations"]:
     """Σ π_v H(depth of v) [v is not acquired], in bits, at each evaluated step."""
-    step = (
-        closed_step(forest, acquired_step) if closed else np.where(np.isnan(acquired_step), np.inf, acquired_step)
-    )
+    step = closed_step(forest, acquired_step) if closed else _infinite_if_never(acquired_step)
     weight = forest.query * np.array([initial_loss(int(depth)) for depth in forest.depth])
     return (evaluated[:, None] < step[None, :]).astype(float) @ weight
 
 
 def closed_step(forest: Forest, acquired_step: Float[np.ndarray, " nodes"]) -> Float[np.ndarray, " nodes"]:
     """The step from which a node and all its ancestors are acquired; infinite if never."""
-    step = np.where(np.isnan(acquired_step), np.inf, acquired_step)
+    step = _infinite_if_never(acquired_step)
     for node, above in enumerate(forest.parent.tolist()):
         if above >= 0:
             step[node] = max(step[node], step[above])
     return step
+
+
+def _infinite_if_never(step: Float[np.ndarray, " nodes"]) -> Float[np.ndarray, " nodes"]:
+    return np.where(np.isnan(step), np.inf, step)

@@ -52,7 +52,7 @@ def parameter_frontier(
     [0, 2, 3, 4]
     """
     spent = np.cumsum(_require.positive("cost", costs))
-    return np.searchsorted(spent, np.atleast_1d(parameters), side="right")
+    return np.searchsorted(spent, _budgets("parameters", parameters), side="right")
 
 
 def data_frontier(
@@ -70,7 +70,7 @@ def data_frontier(
     ranks = np.arange(1, p.size + 1, dtype=float)
     needed = _require.positive_number("occurrences", occurrences) * ranks ** _delta("delta_d", delta_d) / p
     # The running maximum makes the prefix end at the first rank that lacks examples.
-    return np.searchsorted(np.maximum.accumulate(needed), np.atleast_1d(examples), side="right")
+    return np.searchsorted(np.maximum.accumulate(needed), _budgets("examples", examples), side="right")
 
 
 def unmet_demand(
@@ -142,3 +142,7 @@ def _delta(name: str, delta: float) -> float:
 
 def _ranked(demand: Float[np.ndarray, " ranks"] | Sequence[float]) -> Float[np.ndarray, " ranks"]:
     return np.sort(_require.positive("demand", demand))[::-1]
+
+
+def _budgets(name: str, values: Numbers) -> Float[np.ndarray, " budgets"]:
+    return _require.nonnegative(name, np.atleast_1d(np.asarray(values, dtype=float)))
