@@ -14,6 +14,7 @@ from quantascope.theory import ClassAcquisitions
 
 _COLOURS = {"reproduced": "green", "differs": "yellow", "new": "cyan"}
 _WIDTH_OF_A_LOG = 120
+_ROOM_FOR_REACH = 100
 
 
 def console() -> Console:
@@ -22,15 +23,16 @@ def console() -> Console:
     return terminal if terminal.is_terminal else Console(width=_WIDTH_OF_A_LOG)
 
 
-def _table(*columns: str, title: str, numbers_from: int = 1) -> Table:
-    """A table whose first columns may wrap and whose numbers never do."""
+def _table(*columns: str, title: str, names: int = 1) -> Table:
+    """A table whose first `names` columns may wrap and whose numbers never do."""
     table = Table(
         title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False
     )
     for index, column in enumerate(columns):
-        table.add_column(
-            column, no_wrap=index >= numbers_from, justify="right" if index >= numbers_from else "left"
-        )
+        if index < names:
+            table.add_column(column, overflow="fold", min_width=22)
+        else:
+            table.add_column(column, no_wrap=True, justify="right")
     return table
 
 
@@ -52,10 +54,12 @@ def print_scoreboard(rows: list[Row]) -> None:
         missing = sum(row.claim == claim and row.verdict == "not run" for row in rows)
         if run:
             preset = run[0].to_json()["preset"]
-            table = _table("figure", *COLUMNS, title=f"{claim}, {preset} preset")
+            shown = [column for column in COLUMNS if column != "reach" or out.width >= _ROOM_FOR_REACH]
+            table = _table("figure", *shown, title=f"{claim}, {preset} preset")
             for row in run:
-                *cells, verdict = row.cells()
-                table.add_row(row.figure, *cells, f"[{_COLOURS[verdict]}]{verdict}[/]")
+                cells = dict(zip(COLUMNS, row.cells(), strict=True))
+                cells["verdict"] = f"[{_COLOURS[row.verdict]}]{row.verdict}[/]"
+                table.add_row(row.figure, *(cells[column] for column in shown))
             out.print(table)
         if missing:
             out.print(f"{claim}: {missing} figures not run", style="dim", highlight=False)
@@ -81,7 +85,7 @@ def simulation_rows(outcome: ClassAcquisitions) -> list[dict[str, int | float]]:
 def print_simulation(outcome: ClassAcquisitions) -> None:
     """The depth classes of a simulated forest."""
     columns = ("depth", "quanta", "demand", "query", "first", "last", "loss")
-    table = _table(*columns, title=f"{outcome.classes.counts.sum():,} quanta", numbers_from=0)
+    table = _table(*columns, title=f"{outcome.classes.counts.sum():,} quanta", names=0)
     for row in simulation_rows(outcome):
         depth, quanta, *others = row.values()
         table.add_row(f"{depth}", f"{quanta:,}", *(f"{value:.3g}" for value in others))
