@@ -291,3 +291,11 @@ def documented_commands() -> list[str]:
 @pytest.mark.parametrize("command", documented_commands())
 def test_every_documented_command_is_understood(command):
     assert callable(_parse(shlex.split(command, comments=True)[1:]))
+
+
+def test_the_readme_shows_the_scoreboard_of_the_committed_results(capsys):
+    readme = (ROOT / "README.md").read_text()
+    shown = re.search(r"<!-- scoreboard: (.*?) -->\n(.*?)\n<!-- /scoreboard -->", readme, re.DOTALL)
+    command = shlex.split(shown.group(1))[1:]
+    assert main([*command, "--results", str(ROOT / "results")]) == 0
+    assert shown.group(2) == capsys.readouterr().out.strip()

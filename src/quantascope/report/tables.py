@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -25,9 +24,7 @@ def console() -> Console:
 
 def _table(*columns: str, title: str, names: int = 1) -> Table:
     """A table whose first `names` columns may wrap and whose numbers never do."""
-    table = Table(
-        title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=(0, 1), pad_edge=False
-    )
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
     for index, column in enumerate(columns):
         if index < names:
             table.add_column(column, overflow="fold", min_width=22)
@@ -57,7 +54,7 @@ def print_scoreboard(rows: list[Row]) -> None:
             shown = [column for column in COLUMNS if column != "reach" or out.width >= _ROOM_FOR_REACH]
             table = _table("figure", *shown, title=f"{claim}, {preset} preset")
             for row in run:
-                cells = dict(zip(COLUMNS, row.cells(), strict=True))
+                cells: dict[str, str] = dict(zip(COLUMNS, row.cells(), strict=True))
                 cells["verdict"] = f"[{_COLOURS[row.verdict]}]{row.verdict}[/]"
                 table.add_row(row.figure, *(cells[column] for column in shown))
             out.print(table)
