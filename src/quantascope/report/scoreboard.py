@@ -1,23 +1,15 @@
 """The scoreboard: every figure of the paper beside what the committed results say about it.
 
-A figure is *reproduced* when the paper's number could be one more draw from what we measured: with mean m and
-standard deviation s over n runs, and a paper value that is itself a mean over k runs,
-
-    |paper − m| ≤ reach = t₀.₉₇₅(n − 1) · s · √(1/n + 1/k) + half a unit of the paper's last printed digit.
-
-Otherwise it *differs*. Exact facts (k = 0) and single runs have no spread to excuse them: only the rounding
-counts. A figure that the paper does not state is *new*; one without a committed result is *not run*. The reach is
-shown with every verdict, because few or scattered runs can exclude little.
+A figure is *reproduced* when the paper's number lies within the range of our runs, widened by half a unit of the
+paper's last printed digit; otherwise it *differs*. The rule is strict: one more honest draw falls outside the range
+of n others with probability 2/(n + 1). A figure that the paper does not state is *new*; one without a committed
+result is *not run*.
 """
 
-import math
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
-
-import numpy as np
-from scipy import stats
 
 from quantascope.artefact import read_json
 from quantascope.errors import DamagedArtefact
@@ -62,28 +54,16 @@ class Row:
     estimate: Estimate | None
 
     @property
-    def reach(self) -> float | None:
-        """How far from our mean the paper's number may lie."""
-        if self.stated is None or self.estimate is None or self.estimate.mean is None:
-            return None
-        values, runs = np.array(self.estimate.values), self.stated.runs
-        if not runs or values.size < 2:
-            return self.stated.rounding
-        spread = stats.t.ppf(0.975, values.size - 1) * values.std(ddof=1) * math.sqrt(1 / values.size + 1 / runs)
-        return float(spread) + self.stated.rounding
-
-    @property
     def verdict(self) -> Verdict:
-        """Whether the paper's number could be one more draw from ours."""
+        """Whether the paper's number lies within the range of our runs."""
         if self.estimate is None:
             return "not run"
         if self.stated is None:
             return "new"
-        if self.estimate.mean is None or self.reach is None:
-            return "differs"
-        return (
-            "reproduced" if abs(self.stated.paper - self.estimate.mean) <= self.reach * (1 + 1e-9) else "differs"
-        )
+        slack = self.stated.rounding * (1 + 1e-9)
+        values = self.estimate.values
+        inside = bool(values) and min(values) - slack <= self.stated.paper <= max(values) + slack
+        return "reproduced" if inside else "differs"
 
     def to_json(self) -> dict[str, Any]:
         """The row for machines."""
@@ -102,18 +82,17 @@ class Row:
         }
 
     def cells(self) -> list[str]:
-        """Paper, ours, interval, reach, runs and verdict as text."""
-        if self.estimate is None:
-            return [number(self.stated.paper if self.stated else None), "", "", "", "", self.verdict]
-        between = (
-            "" if self.estimate.low is None else f"{number(self.estimate.low)} … {number(self.estimate.high)}"
-        )
-        reach = f"± {number(self.reach)}" if self.reach is not None else ""
-        paper, ours = number(self.stated.paper if self.stated else None), number(self.estimate.mean)
-        return [paper, ours, between, reach, self.estimate.runs, self.verdict]
+        """Paper, ours, interval, range, runs and verdict as text."""
+        paper = number(self.stated.paper if self.stated else None)
+        ours = self.estimate
+        if ours is None or not ours.values:
+            return [paper, "", "", "", ours.runs if ours else "", self.verdict]
+        between = span((ours.low, ours.high)) if ours.low is not None else ""
+        several = span((min(ours.values), max(ours.values))) if len(ours.values) > 1 else ""
+        return [paper, number(ours.mean), between, several, ours.runs, self.verdict]
 
 
-COLUMNS = ("paper", "ours", "95 % interval", "reach", "runs", "verdict")
+COLUMNS = ("paper", "ours", "95 % interval", "range", "runs", "verdict")
 
 
 def read_paper(results: Path) -> list[PaperFigure]:
@@ -178,3 +157,8 @@ def number(value: float | None) -> str:
     if value is None:
         return ""
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def span(ends: tuple[float | None, float | None]) -> str:
+    """A low and a high end as text."""
+    return " … ".join(number(end) for end in ends)

@@ -8,12 +8,12 @@ from rich.table import Table
 from quantascope.artefact import write_bytes, write_json
 from quantascope.errors import InvalidConfig
 from quantascope.experiments import CLAIMS, Reproduction, Result
-from quantascope.report.scoreboard import COLUMNS, Row, number
+from quantascope.report.scoreboard import COLUMNS, Row, number, span
 from quantascope.theory import ClassAcquisitions
 
 _COLOURS = {"reproduced": "green", "differs": "yellow", "new": "cyan"}
 _WIDTH_OF_A_LOG = 120
-_ROOM_FOR_REACH = 100
+_ROOM_FOR_RANGE = 100
 
 
 def console() -> Console:
@@ -38,7 +38,7 @@ def print_result(result: Result) -> None:
     table = _table("figure", "mean", "95 % interval", "runs", title=f"{result.claim}, {result.preset} preset")
     for estimate in result.figures.values():
         mean = f"{number(estimate.mean)} {estimate.unit}".strip() if estimate.values else "undefined"
-        between = "" if estimate.low is None else f"{number(estimate.low)} … {number(estimate.high)}"
+        between = "" if estimate.low is None else span((estimate.low, estimate.high))
         table.add_row(estimate.says, mean, between, estimate.runs)
     console().print(table)
 
@@ -51,7 +51,7 @@ def print_scoreboard(rows: list[Row]) -> None:
         missing = sum(row.claim == claim and row.verdict == "not run" for row in rows)
         if run:
             preset = run[0].to_json()["preset"]
-            shown = [column for column in COLUMNS if column != "reach" or out.width >= _ROOM_FOR_REACH]
+            shown = [column for column in COLUMNS if column != "range" or out.width >= _ROOM_FOR_RANGE]
             table = _table("figure", *shown, title=f"{claim}, {preset} preset")
             for row in run:
                 cells: dict[str, str] = dict(zip(COLUMNS, row.cells(), strict=True))
