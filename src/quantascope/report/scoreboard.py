@@ -1,9 +1,9 @@
 """The scoreboard: every figure of the paper beside what the committed results say about it.
 
 A figure is *reproduced* when the paper's number lies within the range of our runs, widened by half a unit of the
-paper's last printed digit; otherwise it *differs*. The rule is strict: one more honest draw falls outside the range
-of n others with probability 2/(n + 1). A figure that the paper does not state is *new*; one without a committed
-result is *not run*.
+paper's last printed digit; otherwise it *differs*. The rule is strict: one more honest draw falls outside the
+range of n others with probability 2/(n + 1). A figure that the paper does not state is *new*; one without a
+committed result is *not run*.
 """
 
 import tomllib
