@@ -96,6 +96,7 @@ def test_workers_end_with_the_process_that_started_them_even_if_it_is_killed(tmp
     parent.wait()
     worker = int(file.read_text())
     wait_for(lambda: not alive(worker))
+    assert not alive(worker)
 
 
 def wait_for(condition, seconds: float = 60) -> None:

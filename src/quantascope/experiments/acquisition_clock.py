@@ -10,11 +10,9 @@ from pydantic import AfterValidator
 
 from quantascope.acquisition import fit_clock, rank_correlation
 from quantascope.config import Config, Seeds
-from quantascope.experiments.claim import Claim
 from quantascope.experiments.forecasts import forecast_figures, forecast_tasks
-from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps, prepare
+from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, hsp_claim, quick_learner
 from quantascope.experiments.result import Estimate
-from quantascope.models import MLPConfig
 from quantascope.tasks.hsp import RegularFamily, ZipfDemand
 from quantascope.training import TrainingConfig
 
@@ -74,25 +72,17 @@ def measure(config: AcquisitionClock, curves: Mapping[str, LearningCurves]) -> d
     } | forecast_figures([forecast_tasks(c) for c in chosen])
 
 
-CLAIM = Claim(
+CLAIM = hsp_claim(
     name="acquisition-clock",
     says="acquisition time goes as one over frequency, times a cost for every level of depth",
     presets={
         "quick": AcquisitionClock(
-            learner=HSPLearner(
-                family=RegularFamily(roots=4, depth=2, pool=16, demand=ZipfDemand()),
-                model=MLPConfig(width=128),
-                training=TrainingConfig(steps=5_000),
-                batch_size=256,
-            ),
+            learner=quick_learner(RegularFamily(roots=4, depth=2, pool=16, demand=ZipfDemand()), steps=5_000),
             seeds=(0, 1),
         ),
         "full": AcquisitionClock(),
         "paper": AcquisitionClock(seeds=(0,)),
     },
     runs=runs,
-    prepare=prepare,
-    work=learn,
-    steps=learner_steps,
     measure=measure,
 )

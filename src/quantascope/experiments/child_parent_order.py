@@ -13,11 +13,9 @@ from pydantic import AfterValidator
 
 from quantascope.acquisition import reconstructed_loss
 from quantascope.config import Config, Distinct, Positive, PositiveFloat, Seeds
-from quantascope.experiments.claim import Claim
 from quantascope.experiments.forecasts import forecast_figures, forecast_tasks
-from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps, learning, prepare
+from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, hsp_claim, learning, quick_learner
 from quantascope.experiments.result import Estimate
-from quantascope.models import MLPConfig
 from quantascope.tasks.hsp import LevelRatio, RegularFamily
 from quantascope.training import TrainingConfig
 
@@ -107,17 +105,12 @@ def _at_one_ratio(runs: list[LearningCurves], through: int) -> dict[str, Estimat
     } | forecast_figures([forecast_tasks(run) for run in runs])
 
 
-CLAIM = Claim(
+CLAIM = hsp_claim(
     name="child-parent-order",
     says="frequency decides whether a composed task is learned after its parent or before it",
     presets={
         "quick": ChildParentOrder(
-            learner=HSPLearner(
-                family=RegularFamily(roots=6, depth=1, pool=12),
-                model=MLPConfig(width=128),
-                training=TrainingConfig(steps=3_000),
-                batch_size=256,
-            ),
+            learner=quick_learner(RegularFamily(roots=6, depth=1, pool=12), steps=3_000),
             ratios=(1.1, 5.0),
             model_seeds=(0, 1),
         ),
@@ -125,8 +118,5 @@ CLAIM = Claim(
         "paper": ChildParentOrder(),
     },
     runs=runs,
-    prepare=prepare,
-    work=learn,
-    steps=learner_steps,
     measure=measure,
 )

@@ -15,11 +15,9 @@ from pydantic import AfterValidator
 
 from quantascope.acquisition import first_crossing
 from quantascope.config import Config, Seeds
-from quantascope.experiments.claim import Claim
 from quantascope.experiments.forecasts import forecast_figures, forecast_modes
-from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps, learning, prepare
+from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, hsp_claim, learning, quick_learner
 from quantascope.experiments.result import Estimate
-from quantascope.models import MLPConfig
 from quantascope.tasks.hsp import ComposedFamily
 from quantascope.training import TrainingConfig
 
@@ -130,16 +128,13 @@ def measure(config: ComposedStaircase, curves: Mapping[str, LearningCurves]) -> 
     } | forecast_figures([forecast_modes(s.curves.forest, s.modes) for s in stairs])
 
 
-CLAIM = Claim(
+CLAIM = hsp_claim(
     name="composed-staircase",
     says="a task of two constituents pauses at its exact conditional loss between their acquisitions",
     presets={
         "quick": ComposedStaircase(
-            learner=HSPLearner(
-                family=ComposedFamily(tasks=8, shared=2, shared_degree=2, pool=12, distractors=0),
-                model=MLPConfig(width=128),
-                training=TrainingConfig(steps=5_000),
-                batch_size=256,
+            learner=quick_learner(
+                ComposedFamily(tasks=8, shared=2, shared_degree=2, pool=12, distractors=0), steps=5_000
             ),
             model_seeds=(0, 1),
         ),
@@ -147,8 +142,5 @@ CLAIM = Claim(
         "paper": ComposedStaircase(model_seeds=(0,)),
     },
     runs=runs,
-    prepare=prepare,
-    work=learn,
-    steps=learner_steps,
     measure=measure,
 )

@@ -12,13 +12,10 @@ from pydantic import AfterValidator
 
 from quantascope.acquisition import ClockFit, fit_clock, rank_correlation, transition_breadth
 from quantascope.config import Config, Count, Seeds
-from quantascope.experiments.claim import Claim
 from quantascope.experiments.forecasts import forecast_figures, forecast_tasks
-from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, learn, learner_steps, learning, prepare
+from quantascope.experiments.hsp_learner import HSPLearner, LearningCurves, hsp_claim, learning, quick_learner
 from quantascope.experiments.result import Estimate
-from quantascope.models import MLPConfig
 from quantascope.tasks.hsp import FlatFamily
-from quantascope.training import TrainingConfig
 
 Curves = Mapping[str, LearningCurves]
 FlatLearner = Annotated[HSPLearner, AfterValidator(learning(FlatFamily))]
@@ -127,17 +124,12 @@ def _clock(curves: LearningCurves) -> ClockFit:
     return fit_clock(curves.times.step, curves.forest.task_probability)
 
 
-CLAIM = Claim(
+CLAIM = hsp_claim(
     name="flat-acquisition",
     says="tasks are acquired one by one, sharply, in the order of demand; their mean loss is smooth",
     presets={
         "quick": FlatAcquisition(
-            learner=HSPLearner(
-                family=FlatFamily(tasks=32, pool=16, distractors=16),
-                model=MLPConfig(width=128),
-                training=TrainingConfig(steps=6_000),
-                batch_size=256,
-            ),
+            learner=quick_learner(FlatFamily(tasks=32, pool=16, distractors=16), steps=6_000),
             seeds=(0, 1),
             varied=(),
         ),
@@ -145,8 +137,5 @@ CLAIM = Claim(
         "paper": FlatAcquisition(seeds=(0,)),
     },
     runs=runs,
-    prepare=prepare,
-    work=learn,
-    steps=learner_steps,
     measure=measure,
 )

@@ -1,9 +1,10 @@
 """One network learning one forest: the run that every HSP experiment is made of."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,15 +14,19 @@ from quantascope.acquisition import AcquisitionTimes, acquisition_times, evaluat
 from quantascope.artefact import read_json, read_table, write_table
 from quantascope.config import Config, Count, Positive
 from quantascope.errors import InvalidConfig
+from quantascope.experiments.claim import Claim
+from quantascope.experiments.result import Estimate
 from quantascope.models import MLPConfig, TaskMLP
 from quantascope.run import RunDirectory
 from quantascope.tasks.hsp import (
     Batch,
+    ComposedFamily,
     Family,
     FlatFamily,
     Forest,
     FreshBatches,
     Panel,
+    RegularFamily,
     balanced_panel,
     build_forest,
 )
@@ -129,9 +134,31 @@ def learn(
         return LearningCurves(config, History.from_table(read_table(path / METRICS, made_by=run.hash)))
 
 
-def learner_steps(config: HSPLearner) -> int:
-    """How many updates a run takes."""
-    return config.training.steps
+def hsp_claim(
+    *,
+    name: str,
+    says: str,
+    presets: Mapping[str, Any],
+    runs: Callable[[Any], Mapping[str, HSPLearner]],
+    measure: Callable[[Any, Mapping[str, LearningCurves]], Mapping[str, Estimate]],
+) -> Claim:
+    """A claim about networks that learn forests."""
+    return Claim(
+        name=name,
+        says=says,
+        presets=presets,
+        runs=runs,
+        prepare=prepare,
+        work=learn,
+        steps=lambda learner: learner.training.steps,
+        measure=measure,
+    )
+
+
+def quick_learner(family: FlatFamily | ComposedFamily | RegularFamily, *, steps: int) -> HSPLearner:
+    """A smaller network for a first look at a small forest."""
+    training = TrainingConfig(steps=steps)
+    return HSPLearner(family=family, model=MLPConfig(width=128), training=training, batch_size=256)
 
 
 def _train(
