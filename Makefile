@@ -15,7 +15,7 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $(READY)
 
-demo: $(READY) ## 32 sharp acquisitions under one smooth loss, in about a minute
+demo: $(READY) ## 32 sharp acquisitions under one smooth loss, half a minute after the install
 	$(BIN)/quantascope reproduce flat-acquisition --preset quick
 
 test: $(READY) ## the whole test-suite

@@ -14,6 +14,7 @@ from typing import get_args
 
 import pytest
 
+import quantascope
 from quantascope.cli import Claim, _parse, main
 from quantascope.experiments import CLAIMS
 from quantascope.report.figures import DRAWERS
@@ -253,6 +254,19 @@ def test_a_changed_preset_is_not_published(reproduced, failing, tmp_path):
     line = failing(*reproduce_in(reproduced, "--publish", str(tmp_path / "results")))
     assert "settings of the quick preset were changed; publish it without --set" in line
     assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("claim", ["flat-acquisition", "composed-staircase", "acquisition-clock"])
+def test_a_claim_of_which_nothing_is_acquired_still_ends_in_a_result_and_a_figure(claim, tmp_path):
+    short = ["learner.training.steps=20", "learner.model.width=8"]
+    assert main(["reproduce", claim, "--out", str(tmp_path / "run"), "--workers", "1", "--set", *short]) == 0
+    assert (tmp_path / "run" / "result.json").exists()
+    assert (tmp_path / "run" / "figure.png").exists()
+
+
+def test_the_version_is_told(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.strip() == f"quantascope {quantascope.__version__}"
 
 
 def test_the_command_line_knows_exactly_the_claims_that_there_are():

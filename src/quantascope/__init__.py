@@ -8,6 +8,7 @@ array([0, 1])
 """
 
 import importlib
+import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ __all__ = list(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return importlib.metadata.version("quantascope")
     if name not in _HOME:
         raise AttributeError(f"quantascope has no '{name}'; it has {', '.join(sorted(_HOME))}")
     return getattr(importlib.import_module(f"quantascope.{_HOME[name]}"), name)

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import importlib.metadata
 import io
 import itertools
 import json
@@ -71,7 +72,9 @@ def reproduce(
 
 
 def scoreboard(
-    claims: tyro.conf.Positional[tuple[str, ...]] = (),
+    claims: Annotated[
+        tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="CLAIM ...", help_behavior_hint="")
+    ] = (),
     /,
     results: Path = Path("results"),
     stated: bool = False,
@@ -184,6 +187,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         # An end by the system is met like one by the user: workers go, and the last saved state stays.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+        if (sys.argv[1:] if arguments is None else arguments) == ["--version"]:
+            print(f"quantascope {importlib.metadata.version('quantascope')}")
+            return 0
         _parse(arguments)()
         return 0
     except QuantascopeError as error:

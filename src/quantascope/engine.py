@@ -34,7 +34,7 @@ def local_engine(*, threads: int = 1, workers: int | None = None) -> Executor:
 
 
 def stop(engine: Executor) -> None:
-    """End an engine's local workers now; what they were doing resumes from its last saved state."""
+    """Ask an engine's local workers to save what they are doing and end."""
     workers = list((getattr(engine, "_processes", None) or {}).values())
     engine.shutdown(wait=False, cancel_futures=True)
     for worker in workers:

@@ -6,6 +6,7 @@ watching process finds it: this needs a shared file system and nothing else, wha
 
 import contextlib
 import json
+import multiprocessing
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Executor, Future, wait
@@ -49,6 +50,8 @@ def run_all(
     """Do every job that is not done yet; the first error stops the sweep and what has not begun."""
     if not jobs:
         return
+    for path in jobs:
+        (path / PROGRESS).unlink(missing_ok=True)  # of an earlier attempt
     try:
         with interrupts_held():
             futures = {
@@ -73,7 +76,6 @@ def run_all(
 
 def _work_noting_progress(work: Work, config: Config, path: Path) -> None:
     file = path / PROGRESS
-    file.unlink(missing_ok=True)  # of an earlier attempt, which may have been further than its last state
 
     def note(step: int, loss: float) -> None:
         partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
@@ -81,7 +83,12 @@ def _work_noting_progress(work: Work, config: Config, path: Path) -> None:
             partial.write_text(json.dumps({"step": step, "loss": loss}))
             partial.replace(file)
 
-    work(config, path, note)
+    try:
+        work(config, path, note)
+    except KeyboardInterrupt:
+        if multiprocessing.parent_process() is None:
+            raise
+        os._exit(130)  # the run is saved; a pool would go on to the next
     file.unlink(missing_ok=True)
 
 

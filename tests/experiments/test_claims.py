@@ -170,12 +170,12 @@ def test_full_presets_have_at_least_three_runs_of_each_kind():
     }
 
 
-def test_intervals_cover_the_mean_and_one_run_has_none():
+def test_intervals_cover_the_mean_and_need_enough_runs():
     values = np.array([1.0, 2.0, 3.0, 4.0])
     for low, high in (t_interval(values), bootstrap_interval(values)):
         assert low < 2.5 < high
-    assert t_interval(values[:1]) is bootstrap_interval(values[:1]) is None
-    assert t_interval(np.array([2.0, 2.0])) == bootstrap_interval(np.array([2.0, 2.0])) == (2.0, 2.0)
+    assert t_interval(values[:2]) is bootstrap_interval(values[:1]) is None
+    assert t_interval(np.full(3, 2.0)) == bootstrap_interval(np.full(3, 2.0)) == (2.0, 2.0)
 
 
 def test_the_t_interval_covers_a_known_mean_as_often_as_it_says_and_the_bootstrap_less(rng):

@@ -208,6 +208,22 @@ def test_a_run_interrupted_anywhere_resumes_to_the_same_bits(tmp_path, stops):
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "pieces" / name).read_bytes()
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_is_met_between_steps_and_nothing_done_is_lost(tmp_path, number):
+    run = RunDirectory.open(tmp_path / "run", Settings())
+
+    def signalled(model, batch, step):
+        if step == 7:
+            os.kill(os.getpid(), number)
+        return SQUARES(model, batch, step)
+
+    config, before = TrainingConfig(steps=20), signal.getsignal(number)
+    with pytest.raises(KeyboardInterrupt):
+        train(linear_model(), batches=random_batches, objective=signalled, config=config, run=run)
+    assert read_tensors(run.path / "state.safetensors", made_by=run.hash)[1]["step"] == 8
+    assert signal.getsignal(number) == before
+
+
 KILLED_RUN = textwrap.dedent("""
     import sys
     from pathlib import Path

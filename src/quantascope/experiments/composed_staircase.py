@@ -133,9 +133,7 @@ CLAIM = hsp_claim(
     says="a task of two constituents pauses at its exact conditional loss between their acquisitions",
     presets={
         "quick": ComposedStaircase(
-            learner=quick_learner(
-                ComposedFamily(tasks=8, shared=2, shared_degree=2, pool=12, distractors=0), steps=5_000
-            ),
+            learner=quick_learner(ComposedFamily(tasks=8, shared=2, distractors=0), steps=4_000),
             model_seeds=(0, 1),
         ),
         "full": ComposedStaircase(),

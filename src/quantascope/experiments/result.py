@@ -16,7 +16,7 @@ class Estimate:
     """A figure of a claim: its value in each run that defines it, their mean, and 95 % intervals of the mean.
 
     `low` and `high` are Student's t interval. The percentile bootstrap is kept beside it; over as few runs as
-    here it is too narrow (it covers 76 % at three runs, 89 % at nine). One run has no interval.
+    here it is too narrow (it covers 76 % at three runs, 89 % at nine).
     """
 
     says: str
@@ -63,13 +63,13 @@ class Estimate:
 
 
 def t_interval(values: Float[np.ndarray, " runs"]) -> tuple[float, float] | None:
-    """95 % Student interval of the mean; none for a single value.
+    """95 % Student interval of the mean; none for fewer than three values, over which it says nothing.
 
     >>> low, high = t_interval(np.array([1.0, 2.0, 3.0]))
     >>> round(low, 3), round(high, 3)
     (-0.484, 4.484)
     """
-    if values.size < 2:
+    if values.size < 3:
         return None
     reach = float(stats.t.ppf(0.975, values.size - 1) * values.std(ddof=1) / np.sqrt(values.size))
     return float(values.mean()) - reach, float(values.mean()) + reach

@@ -130,6 +130,7 @@ def prescribed_classes(*, roots: int, branching: int, depth: int, alpha: float) 
     >>> prescribed_classes(roots=1, branching=2, depth=1, alpha=1.0).demand.tolist()
     [1.0, 0.25]
     """
+    _class_counts(roots, branching, depth)  # too large a forest is named before its demand vanishes
     beta = beta_for(branching, alpha)
     demand = closure_demand(roots, depth, beta)
     weight = query_by_depth(roots, branching, depth, beta)

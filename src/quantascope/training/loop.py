@@ -26,6 +26,7 @@ from quantascope.config import Config, Count, Positive, PositiveFloat
 from quantascope.errors import Diverged
 from quantascope.run import RunDirectory
 from quantascope.training.history import History
+from quantascope.training.interruption import deferred
 from quantascope.training.objective import GradientOf
 from quantascope.training.optimizer import OptimizerConfig, ScheduleConfig, build_optimizer
 from quantascope.training.state import TrainingState, load_state, save_state
@@ -88,25 +89,28 @@ def train(
     recorder = _recorder(model, config, run, state)
     saved = reported = time.monotonic()
     loss = math.nan
-    for step in range(state.step, config.steps):
-        if evaluate and step % config.evaluate_every == 0:
-            state.note_evaluation(evaluate(model))
-        rate = config.optimizer.learning_rate * config.schedule.factor(step, config.steps)
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-        loss = _finite_loss(objective(model, batches(step), step), step, config, run)
-        optimizer.step()
-        state.note_update(loss)
-        if recorder:
-            recorder.step(rate)
-            state.mass = recorder.mass
-        now = time.monotonic()
-        if run and now - saved >= pace.save:
-            save_state(run, model, optimizer, state)
-            saved = time.monotonic()
-        if progress and now - reported >= pace.report:
-            progress(state.step, loss)
-            reported = now
+    with deferred() as asked_to_end:
+        for step in range(state.step, config.steps):
+            if evaluate and step % config.evaluate_every == 0:
+                state.note_evaluation(evaluate(model))
+            rate = config.optimizer.learning_rate * config.schedule.factor(step, config.steps)
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            loss = _finite_loss(objective(model, batches(step), step), step, config, run)
+            optimizer.step()
+            state.note_update(loss)
+            if recorder:
+                recorder.step(rate)
+                state.mass = recorder.mass
+            now = time.monotonic()
+            if run and (now - saved >= pace.save or asked_to_end()):
+                save_state(run, model, optimizer, state)
+                saved = time.monotonic()
+            if asked_to_end():
+                raise KeyboardInterrupt
+            if progress and now - reported >= pace.report:
+                progress(state.step, loss)
+                reported = now
     if evaluate and (not state.evaluated or state.evaluated[-1] != state.step):
         state.note_evaluation(evaluate(model))
     if run:

@@ -53,9 +53,10 @@ def _losses(axes: Axes, runs: list[LearningCurves], ratio: float, letter: str, t
     axes.set(
         xlabel="training step",
         ylabel="weighted loss (bits)",
-        ylim=(0, 1.4),
+        ylim=(0, 1.2),
         xlim=(0, min(step[-1], 1.5 * through)),
     )
-    axes.legend(loc="upper right")
+    if letter == "a":
+        axes.legend(loc="upper right", title="median and range of runs", title_fontsize=8)
     share = 100 * np.mean([child_first_share(run) for run in runs])
     title(axes, letter, f"frequency ratio {ratio:g}: {share:.0f} % children first")

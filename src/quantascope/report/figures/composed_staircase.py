@@ -28,14 +28,15 @@ def _curve(axes: Axes, stairs: Staircase) -> None:
     axes.plot([], [], color=GREY, linewidth=0.8, label="other tasks")
     axes.plot(step, run.loss, color=VERMILLION, linewidth=1.8, label="weighted mean")
     axes.plot(step, run.task_loss[:, chosen], color=BLUE, linewidth=1.5, label="most frequent task")
-    axes.plot(step, _foretold(stairs), color="black", linewidth=1, linestyle="-.", label="Q-dynamics of it")
+    axes.plot(step, _foretold(stairs), color="black", linewidth=1, linestyle="-.", label="its Q-dynamics")
     axes.axhline(0.5, color="black", linewidth=0.8, linestyle=":", label="1/2 bit")
     for crossing in (stairs.private[chosen], stairs.shared[chosen]):
         axes.axvline(crossing, color=BLUE, linewidth=0.8, linestyle="--")
+    axes.plot([], [], color=BLUE, linewidth=0.8, linestyle="--", label="80 % of a mode")
     axes.set(xlabel="training step", ylabel="held-out loss (bits)", ylim=(0, 1.35), xlim=(0, step[-1]))
     axes.locator_params(axis="x", nbins=4)
     axes.legend(loc="upper right")
-    title(axes, "a", "one task pauses at 1/2 bit")
+    title(axes, "a", "one task on its staircase, one run")
 
 
 def _foretold(stairs: Staircase) -> np.ndarray:
@@ -52,11 +53,13 @@ def _plateaus(axes: Axes, stairs: list[Staircase]) -> None:
         jitter = np.random.default_rng(index).uniform(-0.15, 0.15, len(values))
         axes.scatter(index + jitter, values, s=8, color=GREY, linewidths=0)
         axes.scatter(index, one.plateau[one.highlighted], s=30, color=BLUE, zorder=3)
+        if values.size == 0:
+            continue
         axes.hlines(np.median(values), index - 0.3, index + 0.3, color=ORANGE, linewidth=2)
     axes.axhline(0.5, color="black", linewidth=0.8, linestyle=":")
     axes.scatter([], [], s=8, color=GREY, label="task")
     axes.scatter([], [], s=30, color=BLUE, label="most frequent task")
     axes.plot([], [], color=ORANGE, linewidth=2, label="median of tasks")
-    axes.set(xlabel="run", ylabel="median loss between crossings (bits)", xticks=range(len(stairs)), ylim=(0, 1))
+    axes.set(xlabel="run", ylabel="loss between crossings (bits)", xticks=range(len(stairs)), ylim=(0, 1))
     axes.legend(loc="upper right")
     title(axes, "b", "the pause of every task")

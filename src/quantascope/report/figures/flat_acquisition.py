@@ -51,6 +51,11 @@ def _clock(axes: Axes, run: LearningCurves) -> None:
     frequency, step = run.forest.task_probability, run.times.step
     fit = fit_clock(step, frequency)
     axes.scatter(frequency, step, s=12, c=frequency, cmap="cividis", norm="log")
+    log_axes(axes, x="probability", y="steps")
+    axes.set(xlabel="task frequency π", ylabel="acquisition step T")
+    title(axes, "b", "demand is a clock, the same run")
+    if np.isnan(fit.gamma):
+        return
     seen = np.isfinite(step)
     offset = np.mean(np.log(step[seen]) + fit.gamma * np.log(frequency[seen]))
     line = np.geomspace(frequency.min(), frequency.max(), 2)
@@ -63,6 +68,3 @@ def _clock(axes: Axes, run: LearningCurves) -> None:
         ha="right",
         va="top",
     )
-    log_axes(axes, x="probability", y="steps")
-    axes.set(xlabel="task frequency π", ylabel="acquisition step T")
-    title(axes, "b", "demand is a clock")

@@ -56,13 +56,15 @@ Quantity = Literal["steps", "probability"]
 
 
 def log_axes(axes: Axes, *, x: Quantity, y: Quantity) -> None:
-    """Logarithmic axes with few, plain labels."""
+    """Logarithmic axes with few, plain labels, for what was plotted before."""
     axes.set(xscale="log", yscale="log")
     for axis, quantity in ((axes.xaxis, x), (axes.yaxis, y)):
         form = "{:,.0f}" if quantity == "steps" else "{:g}"
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if quantity == "steps" else (1.0, 3.0)))
+        axis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
         axis.set_major_formatter(FuncFormatter(lambda value, _, form=form: form.format(value)))
         axis.set_minor_formatter(NullFormatter())
+        if not np.isfinite(axis.get_data_interval()).all():
+            axis.set_view_interval(1, 10, ignore=True)  # nothing was acquired: an empty panel
 
 
 def forecast_panel(axes: Axes, forecasts: Sequence[Forecasts], *, letter: str, what: str = "task") -> None:
@@ -77,13 +79,14 @@ def forecast_panel(axes: Axes, forecasts: Sequence[Forecasts], *, letter: str, w
     axes.scatter(conditional, measured, s=size, color=BLUE, alpha=0.6, linewidths=0, label="demand / complexity")
     _diagonal(axes, np.concatenate([measured, demand, conditional]))
     log_axes(axes, x="steps", y="steps")
-    axes.tick_params(axis="x", rotation=30)
     axes.set(xlabel="foretold acquisition step", ylabel="measured acquisition step")
     axes.legend(loc="best", handletextpad=0.1)
     title(axes, letter, f"forecast of unseen {what}s")
 
 
 def _diagonal(axes: Axes, values: Float[np.ndarray, " values"]) -> None:
+    if not np.isfinite(values).any():
+        return
     low, high = np.nanmin(values) / 1.2, np.nanmax(values) * 1.2
-    axes.plot([low, high], [low, high], color="black", linewidth=0.8)
+    axes.plot([low, high], [low, high], color="black", linewidth=0.8, label="foretold = measured")
     axes.set(xlim=(low, high), ylim=(low, high))
