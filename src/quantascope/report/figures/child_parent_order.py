@@ -53,7 +53,7 @@ def _losses(axes: Axes, runs: list[LearningCurves], ratio: float, letter: str, t
     axes.set(
         xlabel="training step",
         ylabel="weighted loss (bits)",
-        ylim=(0, 1.2),
+        ylim=(0, 1.45),
         xlim=(0, min(step[-1], 1.5 * through)),
     )
     if letter == "a":

@@ -80,7 +80,7 @@ def forecast_panel(axes: Axes, forecasts: Sequence[Forecasts], *, letter: str, w
     _diagonal(axes, np.concatenate([measured, demand, conditional]))
     log_axes(axes, x="steps", y="steps")
     axes.set(xlabel="foretold acquisition step", ylabel="measured acquisition step")
-    axes.legend(loc="best", handletextpad=0.1)
+    axes.legend(loc="best", handletextpad=0.5)
     title(axes, letter, f"forecast of unseen {what}s")
 
 
