@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "models": {"errors", "config"},
     "training": {"errors", "config", "artefact", "run"},
     "acquisition": {"errors", "config", "theory", "tasks", "models"},
-    "priority": {"errors", "config", "artefact", "training"},
+    "priority": {"errors", "config", "artefact", "training", "acquisition"},
     "engine": {"errors"},
     "provenance": set(),
     "sweep": {"errors", "config", "engine", "training"},

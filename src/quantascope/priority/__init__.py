@@ -1,6 +1,34 @@
 """Where priority went during training, and the quanta that it is made of."""
 
+from quantascope.priority.complexity import effective_groups, hidden_unit_groups, packet_complexity
 from quantascope.priority.factorize import assign, explained_share, factorize, negative_mass
 from quantascope.priority.factors import Factors
+from quantascope.priority.ordering import (
+    Ordering,
+    improvement,
+    improvement_correlation,
+    mean_acquisition,
+    ordering,
+)
+from quantascope.priority.stability import Match, Recurrence, chance_matches, match, recurrence
 
-__all__ = ["Factors", "assign", "explained_share", "factorize", "negative_mass"]
+__all__ = [
+    "Factors",
+    "Match",
+    "Ordering",
+    "Recurrence",
+    "assign",
+    "chance_matches",
+    "effective_groups",
+    "explained_share",
+    "factorize",
+    "hidden_unit_groups",
+    "improvement",
+    "improvement_correlation",
+    "match",
+    "mean_acquisition",
+    "negative_mass",
+    "ordering",
+    "packet_complexity",
+    "recurrence",
+]
