@@ -38,7 +38,7 @@ def ordering(factors: Factors, complexity: Float[np.ndarray, " factors"]) -> Ord
     ...     explained=np.array([0.5, 0.3]),
     ... )
     >>> found = ordering(factors, np.array([2.0, 3.0]))
-    >>> found.time_complexity, found.time_demand_over_complexity, found.predicted_layers
+    >>> round(found.time_complexity, 9), round(found.time_demand_over_complexity, 9), found.predicted_layers
     (1.0, -1.0, 1)
     """
     time = factors.acquisition_interval
