@@ -1,8 +1,10 @@
 """Where priority went during training, and the quanta that it is made of."""
 
 from quantascope.priority.complexity import effective_groups, hidden_unit_groups, packet_complexity
+from quantascope.priority.corrective import assign_jointly, factorize_corrective
 from quantascope.priority.factorize import assign, explained_share, factorize, negative_mass
 from quantascope.priority.factors import Factors
+from quantascope.priority.fingerprints import factorize_fingerprints
 from quantascope.priority.ordering import (
     Ordering,
     improvement,
@@ -18,10 +20,13 @@ __all__ = [
     "Ordering",
     "Recurrence",
     "assign",
+    "assign_jointly",
     "chance_matches",
     "effective_groups",
     "explained_share",
     "factorize",
+    "factorize_corrective",
+    "factorize_fingerprints",
     "hidden_unit_groups",
     "improvement",
     "improvement_correlation",

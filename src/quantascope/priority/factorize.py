@@ -42,6 +42,10 @@ class Component:
     curve: Float[np.ndarray, " intervals"]
     removed: float
 
+    def take_from(self, residual: Float[np.ndarray, "events intervals"]) -> None:
+        """R <- R − a ρ, in place."""
+        np.subtract(residual, self.curve, out=residual, where=self.support[:, None])
+
 
 def factorize(
     values: Float[np.ndarray, "layers events intervals"],
@@ -62,7 +66,7 @@ def factorize(
     array([[3., 0., 0.],
            [0., 1., 1.]])
     """
-    _check(values)
+    check_field(values)
     if not 0 < threshold < 1:
         raise InvalidConfig(f"threshold {threshold:g} is not a share of the squared priority; give one in (0, 1)")
     found: list[tuple[int, Component, float]] = []
@@ -73,7 +77,7 @@ def factorize(
             component = best_component(residual, np.random.default_rng([seed, layer, number]))
             if component is None or component.removed < threshold * total:
                 break
-            subtract(residual, component)
+            component.take_from(residual)
             found.append((layer, component, component.removed / total))
     return gather(found, values.shape[1], values.shape[2])
 
@@ -166,7 +170,7 @@ def assign(factors: Factors, values: Float[np.ndarray, "layers events intervals"
     array([[0, 1],
            [1, 1]])
     """
-    _check(values)
+    check_field(values)
     _check_match(factors, values)
     supports = np.zeros((len(factors), values.shape[1]), dtype=bool)
     explained = np.zeros(len(factors))
@@ -176,7 +180,7 @@ def assign(factors: Factors, values: Float[np.ndarray, "layers events intervals"
         for factor in np.flatnonzero(factors.layer == layer):
             gain = gains(residual, factors.curves[factor : factor + 1])[:, 0]
             component = Component(gain > 0, factors.curves[factor], float(gain[gain > 0].sum()))
-            subtract(residual, component)
+            component.take_from(residual)
             supports[factor], explained[factor] = component.support, component.removed / total
     return Factors(layer=factors.layer, supports=supports, curves=factors.curves, explained=explained)
 
@@ -204,11 +208,6 @@ def negative_mass(values: Float[np.ndarray, "layers events intervals"]) -> Float
     return np.divide(negative, mass, out=np.zeros_like(mass), where=mass > 0)
 
 
-def subtract(residual: Residual, component: Component) -> None:
-    """R <- R − a ρ, in place."""
-    np.subtract(residual, component.curve, out=residual, where=component.support[:, None])
-
-
 def squared_sum(residual: Residual) -> float:
     """Σ R², without a squared copy."""
     return float(np.vdot(residual, residual))
@@ -224,7 +223,8 @@ def gather(found: list[tuple[int, Component, float]], events: int, intervals: in
     )
 
 
-def _check(values: Float[np.ndarray, "layers events intervals"]) -> None:
+def check_field(values: Float[np.ndarray, "layers events intervals"]) -> None:
+    """Refuse an empty field and one with values that are not finite."""
     if 0 in values.shape:
         raise InvalidConfig(f"a priority field of shape {values.shape} is empty; give events and intervals")
     if not np.isfinite(values).all():
