@@ -30,6 +30,7 @@ def reproduce(
     preset: Preset = "quick",
     set_: Changes = (),
     out: Folder = None,
+    engine: Annotated[str, tyro.conf.arg(metavar="local|dask://HOST:PORT")] = "local",
     workers: Number = None,
     threads: int = 1,
     publish: Folder = None,
@@ -45,12 +46,13 @@ def reproduce(
             paper's own set of runs.
         set_: Change settings of the preset, as in --set learner.training.steps=500.
         out: Folder for runs, result and figure; runs/CLAIM/PRESET if not given.
+        engine: Where the runs are made: processes of this machine, or the scheduler of a dask cluster.
         workers: Processes; as many as the cores hold if not given.
         threads: Threads of each process.
         publish: Also copy result and figure into this folder of committed results.
         json: Print the result as JSON instead of a table.
     """
-    from quantascope.engine import local_engine
+    from quantascope.engine import open_engine
     from quantascope.experiments import CLAIMS
     from quantascope.experiments import reproduce as run
     from quantascope.report.figures import write_figure
@@ -59,8 +61,8 @@ def reproduce(
 
     config = CLAIMS[claim].presets[preset].replace(_parse_changes(set_))
     folder = out or Path("runs") / claim / (f"{preset}-{config.hash()}" if set_ else preset)
-    with local_engine(threads=threads, workers=workers) as engine, SweepDisplay() as display:
-        done = run(CLAIMS[claim], config, preset=preset, folder=folder, engine=engine, watch=display)
+    with open_engine(engine, threads=threads, workers=workers) as executor, SweepDisplay() as display:
+        done = run(CLAIMS[claim], config, preset=preset, folder=folder, engine=executor, watch=display)
     figure = write_figure(done)
     if publish:
         publish_result(done, publish)

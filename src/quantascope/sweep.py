@@ -10,14 +10,12 @@ import multiprocessing
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Executor, Future, wait
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from quantascope.config import Config
-from quantascope.engine import interrupts_held, stop
-from quantascope.errors import EngineFailed
+from quantascope.engine import engine_failure, interrupts_held, stop
 from quantascope.training import Progress
 
 Work = Callable[[Any, Path, Progress | None], Any]
@@ -65,13 +63,12 @@ def run_all(
                 future.result()
             if not pending:
                 return
-    except BrokenProcessPool as error:
-        raise EngineFailed(
-            "a worker process died, perhaps for lack of memory; run the same command to resume"
-        ) from error
-    except BaseException:
+    except BaseException as error:
         stop(engine)
-        raise
+        failure = engine_failure(error)
+        if failure is None:
+            raise
+        raise failure from error
 
 
 def _work_noting_progress(work: Work, config: Config, path: Path) -> None:
