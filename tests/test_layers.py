@@ -20,14 +20,15 @@ MAY_IMPORT = {
     "models": {"errors", "config"},
     "training": {"errors", "config", "artefact", "run"},
     "acquisition": {"errors", "config", "theory", "tasks", "models"},
+    "scaling": {"errors", "theory", "tasks"},
     "engine": {"errors"},
     "provenance": set(),
     "sweep": {"errors", "config", "engine", "training"},
     "experiments": {
         "errors", "config", "artefact", "run", "theory", "tasks", "models", "training", "acquisition", "sweep",
-        "provenance",
+        "provenance", "scaling",
     },
-    "report": {"errors", "artefact", "theory", "acquisition", "experiments", "sweep"},
+    "report": {"errors", "artefact", "theory", "acquisition", "scaling", "experiments", "sweep"},
     "cli": {"errors", "artefact", "engine", "theory", "experiments", "report", "sweep"},
 }  # fmt: skip
 

@@ -17,7 +17,10 @@ import tyro
 
 from quantascope.errors import InvalidConfig, QuantascopeError
 
-Claim = Literal["flat-acquisition", "composed-staircase", "child-parent-order", "acquisition-clock", "hsp-demand"]
+Claim = Literal[
+    "flat-acquisition", "composed-staircase", "child-parent-order", "acquisition-clock", "hsp-demand",
+    "parameter-scaling", "data-scaling",
+]  # fmt: skip
 Preset = Literal["quick", "full", "paper"]
 Changes = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE ...", help_behavior_hint="")]
 Folder = Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")]
@@ -140,7 +143,11 @@ def train(
     steps = learner.training.steps
     with SweepDisplay() as display:
         curves = learn(
-            learner, out, lambda step, loss: display([RunStatus(out.name, steps, step, loss, step == steps)])
+            learner,
+            out,
+            lambda step, loss, acquired=None: display(
+                [RunStatus(out.name, steps, step, loss, step == steps, acquired)]
+            ),
         )
     outcome = {"run": str(out), **curves.summary()}
     if json:

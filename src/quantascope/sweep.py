@@ -32,6 +32,7 @@ class RunStatus:
     step: int
     loss: float | None
     finished: bool
+    acquired: int | None = None
 
 
 Watcher = Callable[[list[RunStatus]], None]
@@ -74,10 +75,10 @@ def run_all(
 def _work_noting_progress(work: Work, config: Config, path: Path) -> None:
     file = path / PROGRESS
 
-    def note(step: int, loss: float) -> None:
+    def note(step: int, loss: float, acquired: int | None = None) -> None:
         partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
         with contextlib.suppress(OSError):  # nobody's result depends on the display
-            partial.write_text(json.dumps({"step": step, "loss": loss}))
+            partial.write_text(json.dumps({"step": step, "loss": loss, "acquired": acquired}))
             partial.replace(file)
 
     try:
@@ -95,4 +96,4 @@ def _status(path: Path, steps: int, future: Future[None]) -> RunStatus:
         noted = json.loads((path / PROGRESS).read_text())
     finished = future.done() and future.exception() is None
     step = steps if finished else noted.get("step", 0)
-    return RunStatus(path.name, steps, step, noted.get("loss"), finished)
+    return RunStatus(path.name, steps, step, noted.get("loss"), finished, noted.get("acquired"))

@@ -4,8 +4,10 @@ from quantascope.experiments import (
     acquisition_clock,
     child_parent_order,
     composed_staircase,
+    data_scaling,
     flat_acquisition,
     hsp_demand,
+    parameter_scaling,
 )
 from quantascope.experiments.claim import Claim, Reproduction, reproduce
 from quantascope.experiments.result import Estimate, Result
@@ -18,6 +20,8 @@ CLAIMS: dict[str, Claim] = {
         child_parent_order.CLAIM,
         acquisition_clock.CLAIM,
         hsp_demand.CLAIM,
+        parameter_scaling.CLAIM,
+        data_scaling.CLAIM,
     )
 }
 

@@ -1,5 +1,6 @@
 """The networks that quantascope trains itself."""
 
-from quantascope.models.mlp import MLPConfig, TaskMLP
+from quantascope.models.cohort import Cohort
+from quantascope.models.mlp import MLPConfig, MuMLPConfig, TaskMLP
 
-__all__ = ["MLPConfig", "TaskMLP"]
+__all__ = ["Cohort", "MLPConfig", "MuMLPConfig", "TaskMLP"]
