@@ -19,7 +19,7 @@ from quantascope.errors import InvalidConfig, QuantascopeError
 
 Claim = Literal[
     "flat-acquisition", "composed-staircase", "child-parent-order", "acquisition-clock", "hsp-demand",
-    "parameter-scaling", "data-scaling",
+    "parameter-scaling", "data-scaling", "joint-frontier",
 ]  # fmt: skip
 Preset = Literal["quick", "full", "paper"]
 Changes = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE ...", help_behavior_hint="")]

@@ -72,7 +72,7 @@ def _dask_engine(address: str, *, threads: int) -> Executor:
 
 
 class _DaskEngine(Executor):
-    """The client's own executor; sets torch's threads for each piece of work, and leaves the cluster at its end."""
+    """The client's own executor; sets torch's threads for each piece of work, leaves the cluster at its end."""
 
     def __init__(self, client: Any, threads: int) -> None:
         self._client, self._threads = client, threads

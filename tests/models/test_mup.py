@@ -121,9 +121,7 @@ def test_the_function_after_thirty_steps_is_that_of_mup(optimizer, width):
 
 
 def test_at_the_base_width_muP_is_the_standard_parametrization():
-    standard = TaskMLP(
-        sensors=SENSORS, tasks=TASKS, config=MLPConfig(width=8, hidden_layers=LAYERS), seed=0
-    )
+    standard = TaskMLP(sensors=SENSORS, tasks=TASKS, config=MLPConfig(width=8, hidden_layers=LAYERS), seed=0)
     assert torch.equal(standard.theta, ours(8).theta)
     assert standard.parameter_groups("sgd") == {1.0: [standard.theta]}
 

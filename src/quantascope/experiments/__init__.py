@@ -7,6 +7,7 @@ from quantascope.experiments import (
     data_scaling,
     flat_acquisition,
     hsp_demand,
+    joint_frontier,
     parameter_scaling,
 )
 from quantascope.experiments.claim import Claim, Reproduction, reproduce
@@ -22,6 +23,7 @@ CLAIMS: dict[str, Claim] = {
         hsp_demand.CLAIM,
         parameter_scaling.CLAIM,
         data_scaling.CLAIM,
+        joint_frontier.CLAIM,
     )
 }
 

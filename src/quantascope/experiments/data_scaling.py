@@ -121,7 +121,7 @@ class DataTrajectory:
         return self.fit(window, values).exponent if window.last - window.first >= 2 else np.nan
 
     def predicted(self, kind: str) -> Float[np.ndarray, " evaluations"]:
-        """Loss foretold at the measured K: by Q-dynamics (compositional or direct), or of what was really acquired."""
+        """Loss foretold at the measured K by Q-dynamics, or that of what was really acquired."""
         forest = self.curves.forest
         if kind == "reconstructed":
             return reconstructed(forest, self.curves.acquired[:, 0])
@@ -233,7 +233,7 @@ CLAIM = Claim(
                 hidden_layers=3,
                 batch_size=512,
                 training=TrainingConfig(
-                    steps=40_000, evaluate_every=400, optimizer=OptimizerConfig(name="adam", learning_rate=1e-2)
+                    steps=20_000, evaluate_every=250, optimizer=OptimizerConfig(name="adam", learning_rate=1e-2)
                 ),
             ),
         ),

@@ -201,15 +201,15 @@ def measure(config: ParameterScaling, curves: Curves) -> dict[str, Estimate]:
     """The paper's figures at each level, the finite-system prediction beside them, and how sure they are."""
     figures: dict[str, Estimate] = {}
     fits: list[list[float]] = []
+    lost: list[list[int]] = []
     for level in config.levels:
         found = sweeps(config, curves, level)
         figures |= _level_figures(config.alpha(level), found)
         fits.append([fit_power_law(s.parameters, s.selected(s.loss)).r2 for s in found])
+        lost.append([int(s.diverged.sum()) for s in found])
     over = Estimate.over_runs
     figures["r2_across_alphas"] = over("mean R² of the fits at all levels", np.mean(fits, axis=0))
-    diverged = [sum(int(curves[label].diverged.sum()) for label in curves if f"seed-{s}" in label.split("-width")[0])
-                for s in config.seeds]  # fmt: skip
-    figures["diverged"] = over("networks that diverged and were left out", diverged, "networks")
+    figures["diverged"] = over("networks that diverged and were left out", np.sum(lost, axis=0), "networks")
     return figures | _paper_checkpoints(config, curves)
 
 
@@ -312,7 +312,11 @@ def _paper_checkpoints(config: ParameterScaling, curves: Curves) -> dict[str, Es
         for stated, millions in PAPER_R2_AT.items():
             for million in millions if key_of(stated) == key else ():
                 reached = found[0].step[-1] >= million * MILLION
-                r2 = [fit_power_law(s.parameters, s.at(s.loss, million * MILLION)).r2 for s in found] if reached else []
+                r2 = (
+                    [fit_power_law(s.parameters, s.at(s.loss, million * MILLION)).r2 for s in found]
+                    if reached
+                    else []
+                )
                 figures[f"r2_{key}_at_{million}m_steps"] = Estimate.over_runs(
                     f"R² of the fit at {million}M steps", r2
                 )
@@ -348,7 +352,7 @@ def fixed_levels(step: int) -> tuple[Level, ...]:
     return tuple(Level(beta=beta, first=step, last=step) for beta in BETAS)
 
 
-FULL_STEPS = 40_000
+FULL_STEPS = 20_000
 CLAIM = Claim(
     name="parameter-scaling",
     says="loss falls with parameters as a power law whose exponent is that of demand",
@@ -371,7 +375,7 @@ CLAIM = Claim(
         "full": ParameterScaling(
             learner=CohortLearner(
                 family=RegularFamily(roots=4, depth=5, pool=28),
-                widths=(8, 16, 24, 32, 48, 64, 96),
+                widths=(8, 16, 32, 48, 64, 96),
                 hidden_layers=3,
                 batch_size=512,
                 training=TrainingConfig(

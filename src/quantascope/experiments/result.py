@@ -54,7 +54,7 @@ class Estimate:
 
     @classmethod
     def pooled(cls, says: str, values: Sequence[float], unit: str = "") -> "Estimate":
-        """One value from all runs together, first in `values`; the others are of runs drawn anew, for its interval.
+        """One value of all runs together, which comes first; the others are of runs drawn anew, for its interval.
 
         >>> Estimate.pooled("slope", [2.0, *range(5)]).low
         0.1

@@ -99,7 +99,7 @@ class TaskMLP(nn.Module):
         return 1 / wider if matrix else 1.0
 
     def parameter_groups(self, optimizer: str) -> dict[float, list[Tensor]]:
-        """Parameters by the factor of their learning rate: all of `theta`, or pieces of it that share its memory."""
+        """Parameters by the factor of their rate: all of `theta`, or pieces that share its memory."""
         factors = {name: self.rate_factor(name, optimizer) for name in self.shapes}
         if len(set(factors.values())) == 1:
             return {factors["embedding"]: [self.theta]}

@@ -40,5 +40,5 @@ def loss_after(
 
 
 def reconstructed(forest: Forest, acquired: Bool[np.ndarray, "*points tasks"]) -> Float[np.ndarray, "*points"]:
-    """Loss in bits of the functions that were really acquired: no order is foretold, only what missing ones cost."""
+    """Loss in bits given which functions were really acquired: what the missing ones cost."""
     return (~acquired).astype(float) @ missing_cost(forest)[forest.tasks]
