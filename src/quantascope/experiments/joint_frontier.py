@@ -210,7 +210,7 @@ CLAIM = Claim(
                     steps=12_000, evaluate_every=500, optimizer=OptimizerConfig(name="adam", learning_rate=1e-2)
                 ),
             ),
-            examples=(2**15, 2**17, 2**19),
+            examples=(2**15, 2**16, 2**17, 2**18, 2**19),
             steps=(1_500, 3_000, 6_000, 12_000),
         ),
         "paper": JointFrontier(
