@@ -19,7 +19,7 @@ from quantascope.errors import InvalidConfig, QuantascopeError
 
 Claim = Literal[
     "flat-acquisition", "composed-staircase", "child-parent-order", "acquisition-clock", "hsp-demand",
-    "parameter-scaling", "data-scaling", "joint-frontier",
+    "parameter-scaling", "data-scaling", "joint-frontier", "finite-size",
 ]  # fmt: skip
 Preset = Literal["quick", "full", "paper"]
 Changes = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE ...", help_behavior_hint="")]
@@ -64,6 +64,8 @@ def reproduce(
 
     config = CLAIMS[claim].presets[preset].replace(_parse_changes(set_))
     folder = out or Path("runs") / claim / (f"{preset}-{config.hash()}" if set_ else preset)
+    if preset == "paper":
+        _announce_cost(CLAIMS[claim], config, engine=engine, threads=threads, workers=workers)
     with open_engine(engine, threads=threads, workers=workers) as executor, SweepDisplay() as display:
         done = run(CLAIMS[claim], config, preset=preset, folder=folder, engine=executor, watch=display)
     figure = write_figure(done)
@@ -74,6 +76,25 @@ def reproduce(
     else:
         print_result(done.result)
         print(f"result  {folder / 'result.json'}\nfigure  {figure}")
+
+
+def _announce_cost(claim: Any, config: Any, *, engine: str, threads: int, workers: int | None) -> None:
+    """Say what the paper's protocol takes here before it is begun."""
+    from quantascope.engine import LOCAL, cores
+    from quantascope.experiments.hsp_learner import use_threads
+
+    if claim.cost is None:
+        return
+    use_threads(threads)
+    processes = (workers or max(1, cores() // threads)) if engine == LOCAL else 1
+    jobs = list(claim.runs(config).values())
+    cost = claim.cost(jobs, processes)
+    where = f"{processes} processes of this machine" if engine == LOCAL else "one process like this one"
+    print(
+        f"{len(jobs)} runs of up to {max(claim.steps(job) for job in jobs):,} steps: about {cost} on {where}",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def scoreboard(
@@ -170,7 +191,8 @@ def simulate(
 ) -> None:
     """Run Q-dynamics on a regular forest with prescribed demand: no network, any size.
 
-    Nodes of one depth are one class, so a billion quanta cost as much as ten.
+    Nodes of one depth are one class, so a billion quanta cost as much as ten. Beside each depth stands the
+    exponent that one would fit to a forest that ends there.
 
     Args:
         roots: Trees in the forest.
@@ -181,14 +203,18 @@ def simulate(
         json: Print the classes as JSON.
     """
     from quantascope.report.tables import print_simulation, simulation_rows
-    from quantascope.theory import parallel_classes, prescribed_classes, sequential_classes
+    from quantascope.theory import parallel_classes, prescribed_classes, sequential_classes, size_biases
 
     classes = prescribed_classes(roots=roots, branching=branching, depth=depth, alpha=alpha)
     outcome = parallel_classes(classes) if clock == "parallel" else sequential_classes(classes)
+    sizes = {}
+    if branching > 1:
+        depths = range(2, depth + 1)
+        sizes = {s.depth: s for s in size_biases(roots=roots, branching=branching, depths=depths, alpha=alpha)}
     if json:
-        _print_json({"quanta": int(classes.counts.sum()), "classes": simulation_rows(outcome)})
+        _print_json({"quanta": int(classes.counts.sum()), "classes": simulation_rows(outcome, sizes)})
     else:
-        print_simulation(outcome)
+        print_simulation(outcome, sizes, alpha)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -17,6 +17,7 @@ from pydantic import model_validator
 from quantascope.config import Config, Distinct, Positive, PositiveFloat, Seeds
 from quantascope.experiments.claim import Claim
 from quantascope.experiments.cohort_learner import CohortCurves, CohortLearner, learn, prepare
+from quantascope.experiments.cost import total_cost
 from quantascope.experiments.demand_level import BETAS, at_level, key_of
 from quantascope.experiments.parameter_scaling import MILLION
 from quantascope.experiments.result import Estimate
@@ -258,4 +259,5 @@ CLAIM = Claim(
     work=learn,
     steps=lambda learner: learner.training.steps,
     measure=measure,
+    cost=total_cost,
 )

@@ -17,6 +17,7 @@ from pydantic import model_validator
 from quantascope.config import Config, Distinct, Positive, PositiveFloat, Seeds
 from quantascope.experiments.claim import Claim
 from quantascope.experiments.cohort_learner import CohortCurves, CohortLearner, learn, prepare
+from quantascope.experiments.cost import total_cost
 from quantascope.experiments.demand_level import BETAS, at_level
 from quantascope.experiments.result import Estimate
 from quantascope.scaling import compositional_order, fit_power_law, loss_after, median_of_neighbours
@@ -207,11 +208,11 @@ CLAIM = Claim(
                 hidden_layers=3,
                 batch_size=512,
                 training=TrainingConfig(
-                    steps=12_000, evaluate_every=500, optimizer=OptimizerConfig(name="adam", learning_rate=1e-2)
+                    steps=8_000, evaluate_every=250, optimizer=OptimizerConfig(name="adam", learning_rate=1e-2)
                 ),
             ),
-            examples=(2**15, 2**16, 2**17, 2**18, 2**19),
-            steps=(1_500, 3_000, 6_000, 12_000),
+            examples=(2**15, 2**16, 2**17, 2**19),
+            steps=(1_000, 2_000, 4_000, 8_000),
         ),
         "paper": JointFrontier(
             learner=CohortLearner(
@@ -231,4 +232,5 @@ CLAIM = Claim(
     work=learn,
     steps=lambda learner: learner.training.steps,
     measure=measure,
+    cost=total_cost,
 )

@@ -18,6 +18,7 @@ from quantascope.config import Config, NonNegativeFloat, Positive, Seeds
 from quantascope.errors import Diverged
 from quantascope.experiments.claim import Claim
 from quantascope.experiments.cohort_learner import CohortCurves, CohortLearner, learn, prepare
+from quantascope.experiments.cost import total_cost
 from quantascope.experiments.demand_level import BETAS, Level, at_level, key_of
 from quantascope.experiments.result import Estimate
 from quantascope.scaling import (
@@ -230,6 +231,7 @@ def _level_figures(alpha: float, found: Sequence[Sweep]) -> dict[str, Estimate]:
     fits = [fit_power_law(x, y) for x, y in zip(size, loss, strict=True)]
     over = Estimate.over_runs
     figures = {
+        f"target_{key}": over("prescribed exponent α", [alpha]),
         f"exponent_{key}": exponent_over(f"exponent of loss against parameters, α = {alpha:.3f}", size, loss),
         f"relative_error_{key}": over(
             "error of the exponent relative to α", [100 * abs(fit.exponent - alpha) / alpha for fit in fits], "%"
@@ -413,4 +415,5 @@ CLAIM = Claim(
     work=learn,
     steps=lambda learner: learner.training.steps,
     measure=measure,
+    cost=total_cost,
 )
