@@ -234,7 +234,7 @@ CLAIM = Claim(
                 hidden_layers=3,
                 batch_size=512,
                 training=TrainingConfig(
-                    steps=20_000, evaluate_every=250, optimizer=OptimizerConfig(name="adam", learning_rate=1e-2)
+                    steps=16_000, evaluate_every=200, optimizer=OptimizerConfig(name="adam", learning_rate=1e-2)
                 ),
             ),
         ),
