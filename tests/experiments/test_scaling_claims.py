@@ -239,7 +239,8 @@ from quantascope.experiments.cohort_learner import learn
 from quantascope.training import Pace
 label, folder = sys.argv[1:]
 run = parameter_scaling.runs(CLAIMS["parameter-scaling"].presets["paper"])[label]
-learn(run, Path(folder), lambda step, loss, acquired=None: print(step, flush=True), Pace(save=0.0, saving_share=1.0, report=0.0))
+pace = Pace(save=0.0, saving_share=1.0, report=0.0)
+learn(run, Path(folder), lambda step, loss, acquired=None: print(step, flush=True), pace)
 """
 
 

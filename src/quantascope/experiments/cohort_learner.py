@@ -88,13 +88,17 @@ class CohortCurves:
     @property
     def diverged(self) -> Bool[np.ndarray, " widths"]:
         """Networks whose loss was not finite at some evaluation."""
-        return ~np.isfinite(self.loss).all(0)
+        return np.asarray(~np.isfinite(self.loss).all(0))
+
+
+def forest_of(family: RegularFamily) -> Forest:
+    """The forest of a family, built once: many runs of a sweep share it."""
+    return _forest(family.model_dump_json())
 
 
 @lru_cache(maxsize=64)
-def forest_of(family: RegularFamily) -> Forest:
-    """The forest of a family, built once: many runs of a sweep share it."""
-    return build_forest(family)
+def _forest(family: str) -> Forest:
+    return build_forest(RegularFamily.model_validate_json(family))
 
 
 def prepare(config: CohortLearner) -> tuple[Forest, Panel]:

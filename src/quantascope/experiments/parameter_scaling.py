@@ -130,7 +130,7 @@ class Sweep:
     @cached_property
     def diverged(self) -> Bool[np.ndarray, " widths"]:
         """Which networks are left out."""
-        return np.isnan(self.loss).any(0)
+        return np.asarray(np.isnan(self.loss).any(0))
 
     @cached_property
     def acquired(self) -> Bool[np.ndarray, "evaluations widths tasks"]:

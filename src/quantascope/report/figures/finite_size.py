@@ -31,7 +31,7 @@ def _curves(axes: Axes, config: FiniteSize) -> None:
         mantissa, power = f"{total:.0e}".split("e")
         label = f"${mantissa}\\cdot10^{{{int(power)}}}$ quanta"
         axes.plot(counts, loss_by_count(classes, counts, "compositional"), color=shade, linewidth=1.2, label=label)
-    ends = np.array([30.0, float(total)])
+    ends = np.array([30.0, config.roots * float(config.branching) ** (config.deepest + 1)])
     law = 1.25 * (ends / config.roots) ** -alpha
     axes.plot(ends, law, "--", color=LEVEL_STYLES[0][0], label=f"$K^{{-{alpha:.2f}}}$ (shifted)")
     axes.set(
