@@ -159,9 +159,11 @@ class Sweep:
         rule = {"length": self.config.window, "tolerance": self.config.stability_tolerance}
         return np.array([last_stable(self.step, loss, checkpoints=asked, **rule) for loss in self.loss.T])
 
-    def selected(self, values: Float[np.ndarray, "evaluations widths"]) -> Float[np.ndarray, " widths"]:
+    def selected(
+        self, values: Float[np.ndarray, "evaluations widths"], length: int | None = None
+    ) -> Float[np.ndarray, " widths"]:
         """Windowed medians of each width that end at its own checkpoint."""
-        length = self.config.window
+        length = self.config.window if length is None else length
         return np.array(
             [
                 median_ending_at(self.step, column, end=int(end), length=length)
@@ -256,6 +258,11 @@ def _level_figures(alpha: float, found: Sequence[Sweep]) -> dict[str, Estimate]:
         earlier = np.array([s.at(s.loss, end) for s in found])
         figures[f"exponent_{key}_at_{int(100 * share)}_percent"] = exponent_over(
             f"exponent at {share:.0%} of the budget", size, earlier
+        )
+    for name, length in {"no_window": 0, "double_window": 2 * found[0].config.window}.items():
+        otherwise = np.array([s.selected(s.loss, length) for s in found])
+        figures[f"exponent_{key}_{name}"] = exponent_over(
+            f"exponent with a {name.replace('_', ' ')}", size, otherwise
         )
     return figures | form_figures(key, size, loss)
 
