@@ -103,9 +103,10 @@ SOURCES = {
     ),
     "flat, 64 units": Source(
         lambda seed: FlatFamily(tasks=64, pool=32, distractors=0, support_seed=seed, rank_seed=seed),
-        steps=20_000,
-        learning_rate=0.5,
-        intervals=400,
+        steps=10_000,
+        learning_rate=1.0,
+        intervals=200,
+        inputs=16,
     ),
     "two levels, 24 units": Source(
         lambda seed: RegularFamily(
