@@ -21,14 +21,15 @@ MAY_IMPORT = {
     "training": {"errors", "config", "artefact", "run"},
     "acquisition": {"errors", "config", "theory", "tasks", "models"},
     "priority": {"errors", "config", "artefact", "tasks", "models", "training", "acquisition"},
+    "scaling": {"errors", "theory", "tasks"},
     "engine": {"errors"},
     "provenance": set(),
     "sweep": {"errors", "config", "engine", "training"},
     "experiments": {
         "errors", "config", "artefact", "run", "theory", "tasks", "models", "training", "acquisition", "sweep",
-        "provenance",
+        "provenance", "priority", "scaling",
     },
-    "report": {"errors", "artefact", "theory", "acquisition", "experiments", "sweep"},
+    "report": {"errors", "artefact", "theory", "acquisition", "scaling", "experiments", "sweep"},
     "cli": {"errors", "artefact", "engine", "theory", "experiments", "report", "sweep"},
 }  # fmt: skip
 

@@ -12,8 +12,6 @@ from quantascope.tasks.events import Events
 from quantascope.tasks.number_naming import POSITIONS, VOCABULARY, naming_events
 from quantascope.training import Recorder, Trajectory
 
-GROUPS = {"first": "blocks.0.*", "second": "blocks.1.*"}
-
 
 @dataclass(frozen=True, eq=False)
 class Learned:
@@ -25,7 +23,7 @@ class Learned:
     folder: Path
 
 
-def learn(folder: Path, optimizer: str, rate: float, *, steps: int = 60, every: int = 10) -> Learned:
+def _learn(folder: Path, optimizer: str, rate: float, *, steps: int = 60, every: int = 10) -> Learned:
     """A two-block Transformer on twelve numbers."""
     config = TransformerConfig(blocks=2, width=8, hidden=16)
     model = Transformer(vocabulary=len(VOCABULARY), positions=POSITIONS, config=config, seed=3)
@@ -41,11 +39,16 @@ def learn(folder: Path, optimizer: str, rate: float, *, steps: int = 60, every: 
     return Learned(Trajectory.open(folder), losses, events, folder)
 
 
+@pytest.fixture
+def learn():
+    return _learn
+
+
 @pytest.fixture(scope="session")
 def sgd(tmp_path_factory) -> Learned:
-    return learn(tmp_path_factory.mktemp("sgd"), "SGD", 0.05)
+    return _learn(tmp_path_factory.mktemp("sgd"), "SGD", 0.05)
 
 
 @pytest.fixture(scope="session")
 def adam(tmp_path_factory) -> Learned:
-    return learn(tmp_path_factory.mktemp("adam"), "Adam", 0.02)
+    return _learn(tmp_path_factory.mktemp("adam"), "Adam", 0.02)

@@ -17,7 +17,8 @@ from quantascope.priority.hugging_face import causal_lm_losses, read_pretrained
 from quantascope.priority.losses import ModuleLosses
 from quantascope.tasks.number_naming import naming_events
 from quantascope.training import Recorder, Trajectory
-from tests.priority.conftest import GROUPS
+
+GROUPS = {"first": "blocks.0.*", "second": "blocks.1.*"}
 
 
 def measure(learned, **options):
@@ -68,9 +69,7 @@ def test_the_gradient_rule_fails_where_path_does_not_and_says_so(adam):
     assert not field.reliable
 
 
-def test_both_rules_agree_in_the_limit_of_small_steps(tmp_path):
-    from tests.priority.conftest import learn
-
+def test_both_rules_agree_in_the_limit_of_small_steps(tmp_path, learn):
     small = learn(tmp_path, "SGD", 1e-4, steps=2, every=1)
     np.testing.assert_allclose(
         measure(small).values, measure(small, rule="path", tolerance=1e-4).values, rtol=0.05, atol=2e-7

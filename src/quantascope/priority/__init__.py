@@ -4,7 +4,9 @@ from quantascope.priority.complexity import effective_groups, hidden_unit_groups
 from quantascope.priority.corrective import assign_jointly, factorize_corrective
 from quantascope.priority.factorize import assign, explained_share, factorize, negative_mass
 from quantascope.priority.factors import Factors
+from quantascope.priority.field import PriorityField, Rule, priority_field
 from quantascope.priority.fingerprints import factorize_fingerprints
+from quantascope.priority.losses import ModuleLosses
 from quantascope.priority.ordering import (
     Ordering,
     improvement,
@@ -17,8 +19,11 @@ from quantascope.priority.stability import Match, Recurrence, chance_matches, ma
 __all__ = [
     "Factors",
     "Match",
+    "ModuleLosses",
     "Ordering",
+    "PriorityField",
     "Recurrence",
+    "Rule",
     "assign",
     "assign_jointly",
     "chance_matches",
@@ -35,5 +40,6 @@ __all__ = [
     "negative_mass",
     "ordering",
     "packet_complexity",
+    "priority_field",
     "recurrence",
 ]

@@ -7,6 +7,7 @@ order in which new events are assigned to them.
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -88,10 +89,10 @@ class Factors:
         own = self.of_layer(layer)
         return own.supports.T.astype(np.float64) @ own.curves
 
-    def save(self, path: Path, *, made_by: str) -> None:
-        """Write them with the hash of the config that made them."""
+    def save(self, path: Path, *, made_by: str, **about: Any) -> None:
+        """Write them with the hash of the config that made them and further facts about them."""
         tensors = {name: torch.from_numpy(getattr(self, name).copy()) for name in _TENSORS}
-        write_tensors(path, tensors, made_by=made_by)
+        write_tensors(path, tensors, made_by=made_by, **about)
 
     @classmethod
     def load(cls, path: Path, *, made_by: str | None) -> "Factors":

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map_only
 
 from quantascope.errors import InvalidConfig
 
@@ -27,7 +28,7 @@ class PeakMemory(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
-        torch.utils._pytree.tree_map_only(torch.Tensor, self._note, out)
+        tree_map_only(torch.Tensor, self._note, out)
         return out
 
     def _note(self, tensor: torch.Tensor) -> None:
@@ -52,7 +53,8 @@ def examples_within(budget: float, work: Callable[[slice], Any], *, available: i
     fitting = 1 + int((budget - one) / each)
     if budget < one:
         raise InvalidConfig(
-            f"a memory budget of {_shown(budget)} is too little for one example; give at least {_shown(float(one))}"
+            f"a memory budget of {_shown(budget)} is too little for one example; give at least "
+            f"{_shown(float(one))}"
         )
     return min(fitting, available)
 

@@ -6,6 +6,7 @@ audit goes through the checkpoints once, three in memory at a time, and lists wh
 """
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,7 +121,7 @@ def _out_of_place(members: list[_Member]) -> list[Finding]:
     """Checkpoints away from the line between their neighbours, and breaks between two stretches."""
     findings = []
     aside = set()
-    for here, after in zip(members[1:], members[2:], strict=False):
+    for here, after in itertools.pairwise(members[1:]):
         over, past = here.from_before + after.from_before, after.from_two_before
         if over > ASIDE * past and past > 0:
             aside |= {here.step, after.step}
