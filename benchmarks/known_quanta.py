@@ -24,7 +24,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.func import grad, vmap
 
-from quantascope.artefact import write_json
+from quantascope.artefact import read_json, write_json
 from quantascope.experiments.hsp_learner import HSPLearner, learn
 from quantascope.experiments.result import Estimate
 from quantascope.models import MLPConfig
@@ -64,6 +64,7 @@ LAYERS = {
     "readout": ["weight.2", "bias.2"],
 }
 POPULATION = 4096
+Scores = dict[str, dict[str, float]]
 
 
 @dataclass(frozen=True)
@@ -260,7 +261,7 @@ def measure(source: Source, seed: int, folder: Path) -> Measured:
     return Measured(forest, events, trajectory, fields, float(curves.loss[-1]))
 
 
-def score(seen: Measured) -> dict[str, dict[str, float]]:
+def score(seen: Measured) -> Scores:
     """Best-match F1, adjusted mutual information and the number found, of every method."""
     scores = {}
     for name, method in METHODS.items():
@@ -283,8 +284,22 @@ def about(seen: Measured) -> dict[str, float]:
     }
 
 
+def outcome_of(source: Source, seed: int, folder: Path) -> dict[str, Scores]:
+    """Scores of the methods and facts about the source of one seed, measured once and kept beside its run."""
+    file = folder / "scores.json"
+    if not file.exists():
+        seen = measure(source, seed, folder)
+        write_json(file, {"scores": score(seen), "source": {"facts": about(seen)}})
+    return read_json(file)
+
+
 def over_seeds(runs: list[dict[str, float]]) -> dict[str, Estimate]:
     return {key: Estimate.over_runs(key, [run[key] for run in runs]) for key in runs[0]}
+
+
+def leader(scores: Scores) -> str:
+    best = max(scores, key=lambda method: scores[method]["ami"])
+    return f"{best} leads with F1 {scores[best]['f1']:.3f} and AMI {scores[best]['ami']:.3f}"
 
 
 def table(outcome: Mapping[str, Mapping[str, Mapping[str, Estimate]]], key: str) -> str:
@@ -312,17 +327,13 @@ def main() -> None:
     torch.set_num_threads(1)
     outcome, sources = {}, {}
     for name in chosen.sources:
-        scores, facts = [], []
+        runs = []
         for seed in chosen.seeds:
-            seen = measure(
-                SOURCES[name], seed, chosen.runs / f"{name.replace(', ', '-').replace(' ', '-')}-{seed}"
-            )
-            scores.append(score(seen))
-            facts.append(about(seen))
-            ahead = max(scores[-1], key=lambda method: scores[-1][method]["ami"])
-            print(f"{name}, seed {seed}: {ahead} leads with {scores[-1][ahead]}", flush=True)
-        outcome[name] = {method: over_seeds([one[method] for one in scores]) for method in METHODS}
-        sources[name] = over_seeds(facts)
+            folder = chosen.runs / f"{name.replace(', ', '-').replace(' ', '-')}-{seed}"
+            runs.append(outcome_of(SOURCES[name], seed, folder))
+            print(f"{name}, seed {seed}: {leader(runs[-1]['scores'])}", flush=True)
+        outcome[name] = {method: over_seeds([run["scores"][method] for run in runs]) for method in METHODS}
+        sources[name] = over_seeds([run["source"]["facts"] for run in runs])
     for key, title in (("f1", "best-match F1"), ("ami", "adjusted mutual information"), ("found", "found")):
         print(f"\n{title}\n\n{table(outcome, key)}")
     if chosen.json:
