@@ -29,7 +29,10 @@ MAY_IMPORT = {
         "errors", "config", "artefact", "run", "theory", "tasks", "models", "training", "acquisition", "sweep",
         "provenance", "priority", "scaling",
     },
-    "report": {"errors", "artefact", "theory", "acquisition", "scaling", "experiments", "sweep"},
+    "report": {
+        "errors", "artefact", "theory", "tasks", "training", "acquisition", "priority", "scaling", "experiments",
+        "sweep",
+    },
     "cli": {"errors", "artefact", "engine", "theory", "experiments", "report", "sweep"},
 }  # fmt: skip
 

@@ -19,7 +19,8 @@ from quantascope.errors import InvalidConfig, QuantascopeError
 
 Claim = Literal[
     "flat-acquisition", "composed-staircase", "child-parent-order", "acquisition-clock", "hsp-demand",
-    "parameter-scaling", "data-scaling", "joint-frontier", "finite-size",
+    "parameter-scaling", "data-scaling", "joint-frontier", "finite-size", "number-naming-data", "recover-quanta",
+    "ordering", "seed-stability",
 ]  # fmt: skip
 Preset = Literal["quick", "full", "paper"]
 Changes = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE ...", help_behavior_hint="")]
@@ -66,8 +67,12 @@ def reproduce(
     folder = out or Path("runs") / claim / (f"{preset}-{config.hash()}" if set_ else preset)
     if preset == "paper":
         _announce_cost(CLAIMS[claim], config, engine=engine, threads=threads, workers=workers)
+    shares = CLAIMS[claim].shares
+    shared = Path("runs") / shares if shares and out is None else None
     with open_engine(engine, threads=threads, workers=workers) as executor, SweepDisplay() as display:
-        done = run(CLAIMS[claim], config, preset=preset, folder=folder, engine=executor, watch=display)
+        done = run(
+            CLAIMS[claim], config, preset=preset, folder=folder, engine=executor, watch=display, shared=shared
+        )
     figure = write_figure(done)
     if publish:
         publish_result(done, publish)
@@ -89,7 +94,10 @@ def _announce_cost(claim: Any, config: Any, *, engine: str, threads: int, worker
     processes = (workers or max(1, cores() // threads)) if engine == LOCAL else 1
     jobs = list(claim.runs(config).values())
     cost = claim.cost(jobs, processes)
-    where = f"{processes} processes of this machine" if engine == LOCAL else "one process like this one"
+    several = "process" if processes == 1 else "processes"
+    where = (
+        f"{processes} {several} of this machine" if engine == LOCAL else "one process like those of this machine"
+    )
     print(
         f"{len(jobs)} runs of up to {max(claim.steps(job) for job in jobs):,} steps: about {cost} on {where}",
         file=sys.stderr,
@@ -135,7 +143,7 @@ def scoreboard(
 
 
 def train(
-    task: tyro.conf.Positional[Literal["hsp"]],
+    task: tyro.conf.Positional[Literal["hsp", "number-naming"]],
     /,
     out: Path,
     config: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None,
@@ -147,38 +155,120 @@ def train(
     """Train one network and keep its run directory; an interrupted run is taken up again.
 
     Args:
-        task: What to learn.
+        task: What to learn: a forest of sparse parities with an MLP, or names of numbers with a Transformer.
         out: The run directory.
         config: JSON file with settings that differ from the default.
-        set_: Change settings, as in --set family.tasks=16 training.steps=2000.
+        set_: Change settings, as in --set training.steps=2000 (hsp) or --set steps=2000 (number-naming).
         seed: Seed of the network and its batches; those of the config if not given.
         threads: Threads to use.
         json: Print the outcome as JSON.
     """
-    from quantascope.experiments.hsp_learner import learn, read_learner, use_threads
-    from quantascope.report.progress import SweepDisplay
-    from quantascope.sweep import RunStatus
+    from quantascope.experiments.hsp_learner import use_threads
 
     use_threads(threads)
-    learner = read_learner(config, seed=seed).replace(_parse_changes(set_))
-    steps = learner.training.steps
-    with SweepDisplay() as display:
-        curves = learn(
-            learner,
-            out,
-            lambda step, loss, acquired=None: display(
-                [RunStatus(out.name, steps, step, loss, step == steps, acquired)]
-            ),
-        )
-    outcome = {"run": str(out), **curves.summary()}
+    learn = _learn_forest if task == "hsp" else _learn_naming
+    outcome, shown = learn(out, config, _parse_changes(set_), seed)
     if json:
         _print_json(outcome)
     else:
-        print(
-            "{run}: {acquired} of {tasks} tasks acquired after {steps:,} steps, {loss_bits:.4f} bits".format(
-                **outcome
-            )
+        print(shown)
+
+
+def _learn_forest(
+    out: Path, config: Path | None, changes: dict[str, Any], seed: int | None
+) -> tuple[dict[str, Any], str]:
+    from quantascope.experiments.hsp_learner import learn, read_learner
+    from quantascope.report.progress import one_run
+
+    learner = read_learner(config, seed=seed).replace(changes)
+    with one_run(out.name, learner.training.steps) as progress:
+        curves = learn(learner, out, progress)
+    outcome = {"run": str(out), **curves.summary()}
+    form = "{run}: {acquired} of {tasks} tasks acquired after {steps:,} steps, {loss_bits:.4f} bits"
+    return outcome, form.format(**outcome)
+
+
+def _learn_naming(
+    out: Path, config: Path | None, changes: dict[str, Any], seed: int | None
+) -> tuple[dict[str, Any], str]:
+    from quantascope.experiments.naming_source import REPORTED, learn_naming, naming_table, read_naming_config
+    from quantascope.report.progress import one_run
+    from quantascope.report.tables import naming_text
+
+    source_config = read_naming_config(config, seed=seed).replace(changes)
+    with one_run(out.name, source_config.steps) as progress:
+        source = learn_naming(source_config, out, progress)
+    table = naming_table(source.model(), REPORTED)
+    outcome = {"run": str(out), **source.summary(), "accuracy": table.to_dicts()}
+    return outcome, naming_text(source, table)
+
+
+def discover(
+    run: tyro.conf.Positional[Path],
+    /,
+    rule: Literal["path", "gradient"] = "path",
+    threshold: float = 0.03,
+    panel: str = "priority",
+    memory: float = 2.0,
+    engine: Annotated[str, tyro.conf.arg(metavar="local|dask://HOST:PORT")] = "local",
+    workers: Number = None,
+    threads: int = 1,
+    json: bool = False,
+) -> None:
+    """Find the quanta of a trained source: measure its priority field and factor it.
+
+    What was measured is kept in the run; another threshold only factors again.
+
+    Args:
+        run: The run directory of a source.
+        rule: Credit along the path between checkpoints, or the paper's first-order credit at their start.
+        threshold: A factor must explain this share of its layer's squared priority.
+        panel: Held-out numbers on which the factors are checked.
+        memory: Gigabytes that a worker's derivatives may take.
+        engine: Where intervals are measured: processes of this machine, or the scheduler of a dask cluster.
+        workers: Processes; as many as the cores hold if not given.
+        threads: Threads of each process.
+        json: Print what was found as JSON.
+    """
+    from quantascope.engine import open_engine
+    from quantascope.experiments.discovery import discover as find
+    from quantascope.experiments.naming_source import read_source
+    from quantascope.report.figures import write_discovery
+    from quantascope.report.progress import intervals
+    from quantascope.report.tables import print_discovery
+
+    source = read_source(run)
+    with open_engine(engine, threads=threads, workers=workers) as executor, intervals() as told:
+        found = find(
+            source, rule=rule, threshold=threshold, panel=panel, engine=executor, memory=memory * 1e9, told=told
         )
+    factors = found.save()
+    figure = write_discovery(found)
+    if json:
+        _print_json(found.to_json())
+    else:
+        print_discovery(found)
+        print(f"factors  {factors}\nfigure   {figure}")
+    if not found.trained.reliable:
+        print(f"quantascope: warning: {found.warning}", file=sys.stderr)
+
+
+def audit(run: tyro.conf.Positional[Path], /, json: bool = False) -> None:
+    """Check that a folder of checkpoints is one training trajectory; exit code 1 if it is not.
+
+    Args:
+        run: A run directory, or any folder of safetensors checkpoints.
+        json: Print what was found as JSON.
+    """
+    from quantascope.experiments.source_audit import audit_run
+
+    report = audit_run(run)
+    if json:
+        _print_json(report.to_json())
+    else:
+        print(report.text())
+    if report.findings:
+        raise SystemExit(1)
 
 
 def simulate(
@@ -217,6 +307,9 @@ def simulate(
         print_simulation(outcome, sizes, alpha)
 
 
+COMMANDS = (train, audit, discover, simulate, reproduce, scoreboard)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; 0, or 2 for an error that the user can mend, or 130 for an interrupt."""
     try:
@@ -245,7 +338,7 @@ def _parse(arguments: list[str] | None) -> Callable[[], None]:
     try:
         with contextlib.redirect_stderr(complaint):
             return tyro.extras.subcommand_cli_from_dict(
-                {command.__name__: _deferred(command) for command in (reproduce, scoreboard, train, simulate)},
+                {command.__name__: _deferred(command) for command in COMMANDS},
                 prog="quantascope",
                 description="See a network's training as the acquisition of discrete, reusable computations.",
                 args=arguments,

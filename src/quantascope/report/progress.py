@@ -2,13 +2,18 @@
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 from rich.console import Console
 from rich.live import Live
+from rich.progress import MofNCompleteColumn, TaskID
+from rich.progress import Progress as ProgressBar
 from rich.table import Table
 
 from quantascope.sweep import RunStatus
+from quantascope.training import Progress
 
 _SECONDS_BETWEEN_LOG_LINES = 30.0
 
@@ -55,6 +60,30 @@ class SweepDisplay:
         return (now - began) / done * (status.steps - status.step) if done else None
 
 
+@contextmanager
+def one_run(label: str, steps: int) -> Iterator[Progress]:
+    """Shows the progress of a single run."""
+    with SweepDisplay() as display:
+        yield lambda step, loss, acquired=None: display(
+            [RunStatus(label, steps, step, loss, step == steps, acquired)]
+        )
+
+
+@contextmanager
+def intervals() -> Iterator[Callable[[str, int, int], None]]:
+    """Shows how many intervals of which field are measured, with the time left."""
+    columns = (*ProgressBar.get_default_columns(), MofNCompleteColumn())
+    with ProgressBar(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def told(what: str, done: int, of: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=of)
+            bar.update(tasks[what], completed=done)
+
+        yield told
+
+
 def _table(statuses: list[RunStatus], left: dict[str, float | None]) -> Table:
     table = Table("run", "step", "of", "loss", "acquired", "time left")
     for status in statuses:
@@ -79,9 +108,14 @@ def _line(statuses: list[RunStatus], left: dict[str, float | None], elapsed: flo
 
 
 def clock(seconds: float | None) -> str:
-    """Seconds as minutes and seconds.
+    """Seconds as minutes and seconds, with hours or as days where there are.
 
-    >>> clock(75.2)
-    '1:15'
+    >>> clock(75.2), clock(3675.0), clock(200_000.0)
+    ('1:15', '1:01:15', '2.3 days')
     """
-    return "?" if seconds is None else f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+    if seconds is None:
+        return "?"
+    if seconds >= 86_400:
+        return f"{seconds / 86_400:.1f} days"
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}" if minutes >= 60 else f"{minutes}:{rest:02d}"
