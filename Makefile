@@ -30,6 +30,7 @@ check: $(READY) ## ruff and basedpyright
 bench: $(READY) ## the benchmarks: ratios measured side by side
 	$(BIN)/python benchmarks/hsp_training.py
 	$(BIN)/python benchmarks/scaling_sweep.py
+	$(BIN)/python benchmarks/factorization.py
 
 clean: ## remove the environment and all local runs
 	rm -rf $(VENV) runs
