@@ -25,14 +25,22 @@ from quantascope.priority.factorize import Component, check_field, gather, squar
 from quantascope.priority.factors import Factors
 from quantascope.priority.score import supports_of
 
-_ROWS_AT_ONCE = 1024
+_SIMILARITIES_AT_ONCE = 2**24
 _RESOLUTION = 2.0
 
 
 def factorize_fingerprints(
     values: Float[np.ndarray, "layers events intervals"], *, neighbours: int = 10, seed: int = 0
 ) -> Factors:
-    """Factors of the most modular layer, one for each community of events, the largest share explained first."""
+    """Factors of the most modular layer, one for each community of events, the largest share explained first.
+
+    >>> rng = np.random.default_rng(0)
+    >>> unit = np.repeat([0, 1, 2], 20)
+    >>> moves, sign = rng.normal(size=(3, 50)), rng.choice([-1, 1], (60, 1))
+    >>> found = factorize_fingerprints((sign * moves[unit] + 0.3 * rng.normal(size=(60, 50)))[None])
+    >>> sorted(np.flatnonzero(support)[0].item() for support in found.supports), found.demand.round(2)
+    ([0, 20, 40], array([0.33, 0.33, 0.33]))
+    """
     check_field(values)
     layer, labels, _ = max(
         ((layer, *communities(field, neighbours=neighbours, seed=seed)) for layer, field in enumerate(values)),
@@ -82,9 +90,9 @@ def _unit_rows(rows: Float[np.ndarray, "events _"]) -> Float[np.ndarray, "events
 def _neighbour_graph(prints: Float[np.ndarray, "events components"], neighbours: int) -> sparse.csr_array:
     """Symmetric graph that joins each event to its neighbours, weighted by similarity up to sign."""
     events = len(prints)
-    nearest, weight = [], []
-    for first in range(0, events, _ROWS_AT_ONCE):
-        similarity = np.abs(prints[first : first + _ROWS_AT_ONCE] @ prints.T)
+    nearest, weight, step = [], [], max(1, _SIMILARITIES_AT_ONCE // events)
+    for first in range(0, events, step):
+        similarity = np.abs(prints[first : first + step] @ prints.T)
         rows = np.arange(len(similarity))
         similarity[rows, first + rows] = -1
         near = np.argpartition(-similarity, neighbours - 1, axis=1)[:, :neighbours]
