@@ -9,8 +9,8 @@ one, a composed one a private and a shared one. Methods see the checkpoints and 
     methods     our factors and variants; clusterings, which are told the number of tasks
     scores      best-match F1 with the units and adjusted mutual information with the tasks, over seeds
 
-Settings were fixed on seed 100; each source names the seeds that it is scored on. The outcome is written as JSON and
-printed as the tables of docs/discovery.md.
+Settings were fixed on seed 100; each source names the seeds that it is scored on. The outcome is written as JSON
+and printed as the tables of docs/discovery.md.
 """
 
 import argparse
