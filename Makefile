@@ -33,6 +33,7 @@ bench: $(READY) ## the benchmarks: ratios measured side by side
 	$(BIN)/python benchmarks/factorization.py
 	$(BIN)/python benchmarks/priority_field.py
 	$(BIN)/python benchmarks/scaling_sweep.py
+	$(BIN)/python benchmarks/factorization.py
 
 clean: ## remove the environment and all local runs
 	rm -rf $(VENV) runs
