@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "artefact": {"errors"},
     "run": {"errors", "config", "artefact", "provenance"},
     "tasks": {"errors", "config", "theory"},
-    "models": {"errors", "config"},
+    "models": {"errors", "config", "tasks"},
     "training": {"errors", "config", "artefact", "run"},
     "acquisition": {"errors", "config", "theory", "tasks", "models"},
     "engine": {"errors"},

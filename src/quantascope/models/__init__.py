@@ -1,5 +1,17 @@
-"""The networks that quantascope trains itself."""
+"""The networks: an MLP for sparse parity, a Transformer for sequences."""
 
-from quantascope.models.mlp import MLPConfig, TaskMLP
+from quantascope.models.mlp import MLPConfig, TaskMLP, logits
+from quantascope.models.predictions import Predictions, decode, predict
+from quantascope.models.transformer import Execution, Transformer, TransformerConfig
 
-__all__ = ["MLPConfig", "TaskMLP"]
+__all__ = [
+    "Execution",
+    "MLPConfig",
+    "Predictions",
+    "TaskMLP",
+    "Transformer",
+    "TransformerConfig",
+    "decode",
+    "logits",
+    "predict",
+]

@@ -1,0 +1,69 @@
+"""What a sequence model predicts: teacher-forced on events, and greedily on its own."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from quantascope.errors import InvalidConfig
+from quantascope.tasks.events import Events
+
+Predictor = Callable[[Events], Tensor]
+"""Anything that gives logits for every event."""
+CHUNK = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Loss and most probable token of every event."""
+
+    events: Events
+    nll: Float[Tensor, " events"]
+    token: Int[Tensor, " events"]
+
+    @property
+    def correct(self) -> Bool[Tensor, " events"]:
+        """Whether the most probable token is the right one."""
+        return self.token == self.events.target
+
+    @property
+    def token_accuracy(self) -> float:
+        """Share of events predicted right, given the right tokens before."""
+        return float(self.correct.double().mean())
+
+    @property
+    def exact(self) -> Bool[Tensor, " examples"]:
+        """Whether every token of an example is right; this is when greedy decoding reproduces it, end included."""
+        wrong = torch.zeros(len(self.events), dtype=torch.long)
+        return wrong.index_add(0, self.events.example, (~self.correct).long()) == 0
+
+    @property
+    def exact_accuracy(self) -> float:
+        """Share of examples reproduced exactly."""
+        return float(self.exact.double().mean())
+
+
+@torch.no_grad()
+def predict(model: Predictor, events: Events) -> Predictions:
+    """Predict every event, some examples at a time."""
+    parts = [events[start : start + CHUNK] for start in range(0, len(events), CHUNK)]
+    logits = torch.cat([model(part) for part in parts])
+    nll = torch.nn.functional.cross_entropy(logits, events.target, reduction="none")
+    return Predictions(events, nll, logits.argmax(-1))
+
+
+@torch.no_grad()
+def decode(model: Predictor, prompts: Sequence[Sequence[int]], *, end: int, limit: int) -> list[list[int]]:
+    """Greedy continuations of the prompts, each with its `end` token, or cut at `limit` tokens."""
+    if limit < 1:
+        raise InvalidConfig(f"cannot decode {limit} tokens; give at least 1")
+    outputs: list[list[int]] = [[] for _ in prompts]
+    open_rows = list(range(len(prompts)))
+    while open_rows:
+        asked = Events.of([[*prompts[row], *outputs[row]] for row in open_rows], [[end]] * len(open_rows))
+        for row, token in zip(open_rows, predict(model, asked).token.tolist(), strict=True):
+            outputs[row].append(token)
+        open_rows = [row for row in open_rows if outputs[row][-1] != end and len(outputs[row]) < limit]
+    return outputs

@@ -1,0 +1,204 @@
+"""The decoder-only Transformer of the discovery and program pipelines (paper, section 5; appendix G).
+
+Pre-LN blocks with biases, exact GELU, learned absolute positions, an untied head. It reads `Events` and works on
+valid tokens alone: padding costs nothing but a place in the attention grid, and where only predictions are
+wanted, the last block runs on the predicting rows alone. What each block adds to the stream is exposed.
+
+Attention is an explicit softmax, since forward-mode derivatives do not pass through the fused kernels.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from jaxtyping import Bool, Float, Int
+from pydantic import model_validator
+from torch import Tensor, nn
+
+from quantascope.config import Config, Positive
+from quantascope.tasks.events import PAD, Events
+
+
+class TransformerConfig(Config):
+    """Shape of a Transformer."""
+
+    blocks: Positive = 3
+    width: Positive = 32
+    heads: Positive = 1
+    hidden: Positive = 64
+
+    @model_validator(mode="after")
+    def _refuse_split(self) -> "TransformerConfig":
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} does not split into {self.heads} heads")
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Execution:
+    """One forward pass: logits of every event, the embedded tokens, and what each block added to them.
+
+    `stream` and `updates` have a row per valid token (`Events.rows`); of the last block, if only predictions
+    were asked for, a row per event.
+    """
+
+    logits: Float[Tensor, "events vocabulary"]
+    stream: Float[Tensor, "tokens width"]
+    updates: list[Float[Tensor, "_ width"]]
+
+
+class Transformer(nn.Module):
+    """A decoder-only Transformer over `Events`.
+
+    >>> model = Transformer(vocabulary=44, positions=20, config=TransformerConfig(blocks=3), seed=0)
+    >>> sum(parameter.numel() for parameter in model.parameters())
+    29196
+    >>> events = Events.of(prompts=[[1, 6, 2], [1, 7, 7, 2]], outputs=[[20, 3], [21, 22, 3]])
+    >>> model(events).shape
+    torch.Size([5, 44])
+    >>> [tuple(update.shape) for update in model.run(events).updates]
+    [(10, 32), (10, 32), (10, 32)]
+    """
+
+    def __init__(self, *, vocabulary: int, positions: int, config: TransformerConfig, seed: int) -> None:
+        super().__init__()
+        self.vocabulary, self.positions, self.config = vocabulary, positions, config
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.embedding = nn.Embedding(vocabulary, config.width, padding_idx=PAD)
+            self.position = nn.Embedding(positions, config.width)
+            self.blocks = nn.ModuleList(Block(config) for _ in range(config.blocks))
+            self.norm = nn.LayerNorm(config.width)
+            self.head = nn.Linear(config.width, vocabulary)
+
+    def forward(self, events: Events) -> Float[Tensor, "events vocabulary"]:
+        """Logits of every event."""
+        return self.run(events, predictions_only=True).logits
+
+    def run(self, events: Events, *, predictions_only: bool = False) -> Execution:
+        """A forward pass with what it did on the way."""
+        grid = grid_of(events)
+        stream = self.embed(grid)
+        hidden, updates = stream, []
+        for block in self.blocks[:-1]:
+            updates.append(block(hidden, grid, grid.all_rows))
+            hidden = hidden + updates[-1]
+        rows = grid.event_rows if predictions_only else grid.all_rows
+        updates.append(self.blocks[-1](hidden, grid, rows))
+        hidden = (hidden[rows.row] if predictions_only else hidden) + updates[-1]
+        logits = self.head(self.norm(hidden if predictions_only else hidden[grid.event_rows.row]))
+        return Execution(logits, stream, updates)
+
+    def embed(self, grid: "Grid") -> Float[Tensor, "tokens width"]:
+        """Token plus position, for every valid token."""
+        return self.embedding(grid.token) + self.position(grid.position)
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Rows that attend: their places among the valid tokens and in a grid of examples of their own."""
+
+    row: Int[Tensor, " queries"]
+    slot: Int[Tensor, " queries"]
+    bias: Float[Tensor, "examples queries_per_example length"]
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Where the valid tokens stand, and which of them each may see."""
+
+    token: Int[Tensor, " tokens"]
+    position: Int[Tensor, " tokens"]
+    slot: Int[Tensor, " tokens"]
+    all_rows: Queries
+    event_rows: Queries
+
+
+@lru_cache(maxsize=8)
+def grid_of(events: Events) -> Grid:
+    """The grid of a set of events, kept for the next pass over the same set."""
+    examples, length = events.tokens.shape
+    place = torch.arange(length)
+    first = torch.zeros(examples, dtype=torch.long).index_put((events.example,), events.position - events.index)
+    widest = int(events.index.max()) + 1
+    reach = first[:, None] + torch.arange(widest)
+    return Grid(
+        token=events.tokens.reshape(-1)[events.rows],
+        position=events.rows % length,
+        slot=events.rows,
+        all_rows=Queries(
+            row=torch.arange(len(events.rows)),
+            slot=events.rows,
+            bias=_closed(place > place[:, None]).expand(examples, length, length),
+        ),
+        event_rows=Queries(
+            row=events.event_rows,
+            slot=events.example * widest + events.index,
+            bias=_closed(place > reach[:, :, None]),
+        ),
+    )
+
+
+def _closed(hidden: Bool[Tensor, "..."]) -> Float[Tensor, "..."]:
+    return torch.zeros(hidden.shape).masked_fill(hidden, -math.inf)
+
+
+class Block(nn.Module):
+    """Attention, then a two-layer MLP, each on a normalised stream; returns what it adds."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        width = config.width
+        self.heads = config.heads
+        self.attention_norm = nn.LayerNorm(width)
+        self.query = nn.Linear(width, width)
+        self.key_value = nn.Linear(width, 2 * width)
+        self.out = nn.Linear(width, width)
+        self.mlp_norm = nn.LayerNorm(width)
+        self.up = nn.Linear(width, config.hidden)
+        self.down = nn.Linear(config.hidden, width)
+
+    def forward(
+        self, hidden: Float[Tensor, "tokens width"], grid: Grid, queries: Queries
+    ) -> Float[Tensor, "queries width"]:
+        """The update of the rows that ask."""
+        read = self.attend(self.attention_norm(hidden), grid, queries)
+        middle = (hidden if queries is grid.all_rows else hidden[queries.row]) + read
+        return read + self.down(nn.functional.gelu(self.up(self.mlp_norm(middle))))
+
+    def attend(
+        self, normed: Float[Tensor, "tokens width"], grid: Grid, queries: Queries
+    ) -> Float[Tensor, "queries width"]:
+        """What the asking rows read from the rows before them."""
+        examples, asking, length = queries.bias.shape
+        asked = normed if queries is grid.all_rows else normed[queries.row]
+        query = _spread(self.query(asked), queries.slot, examples, asking)
+        key, value = _spread(self.key_value(normed), grid.slot, examples, length).chunk(2, -1)
+        read = torch.cat(
+            [
+                _read(q, k, v, queries.bias)
+                for q, k, v in zip(*(x.chunk(self.heads, -1) for x in (query, key, value)), strict=True)
+            ],
+            -1,
+        )
+        return self.out(read.reshape(examples * asking, -1)[queries.slot])
+
+
+def _spread(
+    rows: Float[Tensor, "rows width"], slot: Int[Tensor, " rows"], examples: int, length: int
+) -> Float[Tensor, "examples length width"]:
+    """Packed rows on the padded grid of their examples."""
+    grid = rows.new_zeros(examples * length, rows.shape[1])
+    return grid.index_copy(0, slot, rows).reshape(examples, length, -1)
+
+
+def _read(
+    query: Float[Tensor, "examples queries width"],
+    key: Float[Tensor, "examples length width"],
+    value: Float[Tensor, "examples length width"],
+    bias: Float[Tensor, "examples queries length"],
+) -> Float[Tensor, "examples queries width"]:
+    """One head: softmax of scaled products, closed where the bias is -inf."""
+    scale = 1 / math.sqrt(query.shape[-1])
+    return torch.baddbmm(bias, query, key.transpose(1, 2), alpha=scale).softmax(-1) @ value
