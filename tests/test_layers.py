@@ -16,7 +16,11 @@ MAY_IMPORT = {
     "theory": {"errors"},
     "artefact": {"errors"},
     "run": {"errors", "config", "artefact", "provenance"},
+    "graph": {"errors"},
+    "labels": {"errors"},
     "tasks": {"errors", "config", "theory"},
+    "program": {"errors", "graph", "labels"},
+    "programs": {"errors", "program", "tasks"},
     "models": {"errors", "config", "tasks"},
     "training": {"errors", "config", "artefact", "run"},
     "acquisition": {"errors", "config", "theory", "tasks", "models"},
@@ -27,8 +31,8 @@ MAY_IMPORT = {
         "errors", "config", "artefact", "run", "theory", "tasks", "models", "training", "acquisition", "sweep",
         "provenance",
     },
-    "report": {"errors", "artefact", "theory", "acquisition", "experiments", "sweep"},
-    "cli": {"errors", "artefact", "engine", "theory", "experiments", "report", "sweep"},
+    "report": {"errors", "artefact", "theory", "acquisition", "experiments", "graph", "program", "sweep"},
+    "cli": {"errors", "artefact", "engine", "theory", "experiments", "program", "programs", "report", "sweep"},
 }  # fmt: skip
 
 
@@ -62,6 +66,7 @@ def test_only_reports_draw(file):
         assert not any(name.split(".")[0] == "matplotlib" for name in imported(file))
 
 
-def test_the_theory_works_without_torch():
-    program = "import sys, quantascope.theory; sys.exit('torch' in sys.modules)"
+@pytest.mark.parametrize("layer", ["theory", "program"])
+def test_theory_and_compiler_work_without_torch(layer):
+    program = f"import sys, quantascope.{layer}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0

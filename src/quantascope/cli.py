@@ -182,6 +182,33 @@ def simulate(
         print_simulation(outcome)
 
 
+def compile(
+    program: tyro.conf.Positional[str],
+    /,
+    figure: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None,
+    json: bool = False,
+) -> None:
+    """Compile a program into a Q-graph: ordinary Python whose annotated subroutines become quanta.
+
+    Args:
+        program: FILE.py or FILE.py:entry, or one that comes with quantascope: english, french, addition.
+        figure: Draw the graph into this file (png, svg or pdf).
+        json: Print quanta, edges and levels as JSON.
+    """
+    from quantascope.program import compile_program
+    from quantascope.programs import find_program
+    from quantascope.report.graph_drawing import write_drawing
+    from quantascope.report.tables import print_program
+
+    compiled = compile_program(find_program(program))
+    if figure:
+        write_drawing(compiled.graph, figure)
+    if json:
+        _print_json(compiled.to_json())
+    else:
+        print_program(compiled)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; 0, or 2 for an error that the user can mend, or 130 for an interrupt."""
     try:
@@ -204,13 +231,16 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
 
 
+COMMANDS = (reproduce, scoreboard, train, simulate, compile)
+
+
 def _parse(arguments: list[str] | None) -> Callable[[], None]:
     """The command that the arguments ask for, ready to run."""
     complaint = io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):
             return tyro.extras.subcommand_cli_from_dict(
-                {command.__name__: _deferred(command) for command in (reproduce, scoreboard, train, simulate)},
+                {command.__name__: _deferred(command) for command in COMMANDS},
                 prog="quantascope",
                 description="See a network's training as the acquisition of discrete, reusable computations.",
                 args=arguments,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from quantascope.program.state import State
-from quantascope.program.violations import InvalidEntry, InvalidRegistry, no_end
+from quantascope.program.violations import InvalidEntry, InvalidRegistry, no_end, unknown_token
 
 
 @runtime_checkable
@@ -30,6 +30,9 @@ class Run(Protocol):
         """The last guard closes."""
         ...
 
+
+Entry = Callable[[State], str | None]
+"""The next token for a state; None never counts as one, it marks the end of a function that has handled all cases."""
 
 CURRENT: ContextVar[Run | None] = ContextVar("the program run that is under observation", default=None)
 
@@ -62,7 +65,7 @@ class Program:
     Calling it calls the entry.
     """
 
-    entry: Callable[[State], str]
+    entry: Entry
     registry: "Registry" = field(repr=False)
     audit: Iterable[Any] = field(repr=False)
     vocabulary: tuple[str, ...] = field(repr=False)
@@ -74,7 +77,7 @@ class Program:
         """The name of the entry."""
         return self.entry.__name__
 
-    def __call__(self, state: State) -> str:
+    def __call__(self, state: State) -> str | None:
         return self.entry(state)
 
     def write(self, source: Any) -> tuple[str, ...]:
@@ -83,7 +86,10 @@ class Program:
         while not state.written or state.written[-1] != self.end:
             if state.position == self.longest:
                 raise no_end(state, self.end)
-            state = state.then(self.entry(state))
+            token = self.entry(state)
+            if token not in self.vocabulary:
+                raise unknown_token(token, state)
+            state = state.then(token)
         return state.written
 
 
@@ -131,13 +137,13 @@ class Registry:
 
     def entry(
         self, *, audit: Iterable[Any], vocabulary: Iterable[str], end: str, longest: int = 100
-    ) -> Callable[[Callable[[State], str]], Program]:
+    ) -> Callable[[Entry], Program]:
         """Declare the decorated function as a program: it takes a `State` and returns the next token.
 
         The compiler runs it on every input of `audit` until it writes `end`, at most `longest` tokens.
         """
 
-        def declare(function: Callable[[State], str]) -> Program:
+        def declare(function: Entry) -> Program:
             if not callable(function):
                 raise InvalidEntry(f"the entry is {function!r}", "decorate a function that takes a State")
             return Program(function, self, audit, tuple(vocabulary), end, longest)

@@ -1,6 +1,5 @@
 """`Tracer`: runs a program on traced values and tells what each quantum depended on."""
 
-import operator
 from typing import Any, NamedTuple, NoReturn
 
 from quantascope.program.registry import CURRENT, Program, Quantum
@@ -9,7 +8,6 @@ from quantascope.program.traced import (
     Reading,
     Traced,
     joint_reading,
-    lift,
     opened_all,
     place_in_program,
     traced_state,
@@ -22,7 +20,6 @@ from quantascope.program.violations import (
     ProgramError,
     ProgramRaised,
     RepeatedQuantum,
-    UnhashableOutput,
     UntracedGuard,
 )
 
@@ -111,13 +108,12 @@ class Tracer:
 
     def enter(self, value: Any, case: Any) -> bool:
         """A guard opens; until it closes, whatever runs depends on its producers by control."""
-        guard = lift(operator.eq, value, case)
-        if type(guard) is not Traced or not guard._producers:
+        if type(value) is not Traced or not value._producers:
             self.refuse(_untraced(value, "is made by no quantum"))
-        if guard._reading is not None:
+        if value._reading is not None:
             self.refuse(_untraced(value, "mixes in the input outside any quantum"))
-        self._guards.append(self._guards[-1] | guard._producers)
-        return bool(guard._value)
+        self._guards.append(self._guards[-1] | value._producers)
+        return bool(value._value == case)
 
     def leave(self) -> None:
         """The last guard closes."""
@@ -190,24 +186,15 @@ class Tracer:
                     quantum=quantum.name,
                 )
             )
-        try:
-            hash(value)
-        except TypeError:
-            self.refuse(
-                UnhashableOutput(
-                    f"returns a {type(value).__name__}, which cannot be compared and counted",
-                    "return a number, string, tuple, enum or frozen dataclass",
-                    quantum=quantum.name,
-                )
-            )
-        self._check_answer(quantum, arguments, value)
+        self._remember(quantum, arguments, value)
         return value
 
-    def _check_answer(self, quantum: Quantum, arguments: list[Any], value: Any) -> None:
+    def _remember(self, quantum: Quantum, arguments: list[Any], value: Any) -> None:
+        """Compare an answer with the earlier one to the same arguments, if these can be hashed."""
         try:
             before, state = self._answers.setdefault((quantum.index, *arguments), (value, self._state))
         except TypeError:
-            return  # unhashable arguments cannot be remembered
+            before, state = value, self._state
         if before != value:
             shown = ", ".join(map(repr, arguments))
             self.refuse(

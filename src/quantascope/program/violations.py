@@ -116,3 +116,13 @@ def no_end(state: Any, end: str) -> NeverEnds:
         "let it write the end, or raise `longest` of the entry",
         state=state,
     )
+
+
+def unknown_token(token: Any, state: Any, quantum: str | None = None) -> UnknownToken:
+    """The complaint about a token outside the vocabulary."""
+    return UnknownToken(
+        f"writes {token!r}, which is not in the vocabulary",
+        "add it to the vocabulary of the entry, or mend what writes it",
+        quantum=quantum,
+        state=state,
+    )

@@ -4,18 +4,17 @@
 hundreds digit and "hundred", then a tail that is a unit, ten, a teen, or tens with perhaps a unit.
 """
 
+import random
 from enum import Enum
 from typing import NamedTuple
 
 from quantascope.program import Registry, State, when
+from quantascope.tasks.number_naming import LARGEST, PANELS, POSITIONS, VOCABULARY, number_name
+from quantascope.tasks.number_naming.oracle import TEENS, TENS, UNITS
+from quantascope.tasks.number_naming.tokens import EOS
+from quantascope.tasks.sequence import SequenceTask
 
-END = "EOS"
-UNITS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-TEENS = (
-    "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-)  # fmt: skip
-TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-WORDS = (*UNITS, "ten", *TEENS, *TENS, "hundred", "thousand", END)
+LEXICON = (*UNITS, *TEENS, *TENS, "hundred", "thousand", EOS)
 
 Group = Enum("Group", "HIGH LOW")
 TailKind = Enum("TailKind", "EMPTY UNIT TEN TEEN TENS TENS_UNIT")
@@ -155,7 +154,7 @@ def emit_thousand(boundary: BoundaryAction) -> str:
 @registry.quantum("EMIT_EOS", output_cardinality=1)
 def emit_eos(boundary: BoundaryAction) -> str:
     """Close the name."""
-    return END
+    return EOS
 
 
 @registry.quantum("EMIT_HUNDRED", output_cardinality=1)
@@ -167,7 +166,7 @@ def emit_hundred(slot: ContentSlot) -> str:
 @registry.quantum("EMIT_TEN", output_cardinality=1)
 def emit_ten(form: LexicalForm) -> str:
     """A tail of exactly ten."""
-    return "ten"
+    return TEENS[0]
 
 
 @registry.quantum("LEX_UNIT", output_cardinality=9)
@@ -179,7 +178,7 @@ def lex_unit(value: int) -> str:
 @registry.quantum("LEX_TEEN", output_cardinality=9)
 def lex_teen(value: int) -> str:
     """eleven … nineteen."""
-    return TEENS[value - 11]
+    return TEENS[value - 10]
 
 
 @registry.quantum("LEX_TENS", output_cardinality=8)
@@ -188,8 +187,11 @@ def lex_tens(value: int) -> str:
     return TENS[value - 2]
 
 
-@registry.entry(audit=range(1, 4397), vocabulary=WORDS, end=END)
-def predict(state: State) -> str:
+AUDIT = (*PANELS["training"](), *random.Random(0).sample(range(1, LARGEST + 1), 4096))
+
+
+@registry.entry(audit=AUDIT, vocabulary=LEXICON, end=EOS)
+def predict(state: State) -> str | None:
     """The next word of a number's name."""
     number, position = state.source, state.position
     high_length = high_content_length(number)
@@ -229,4 +231,13 @@ def predict(state: State) -> str:
     with when(boundary, BoundaryAction.EOS) as close:
         if close:
             return emit_eos(boundary)
-    raise AssertionError("every boundary action is handled")
+    return None
+
+
+task = SequenceTask(
+    vocabulary=VOCABULARY,
+    positions=POSITIONS,
+    prompt=str,
+    answer=lambda number: (*number_name(number), EOS),
+    panels=PANELS,
+)

@@ -8,6 +8,7 @@ from rich.table import Table
 from quantascope.artefact import write_bytes, write_json
 from quantascope.errors import InvalidConfig
 from quantascope.experiments import CLAIMS, Reproduction, Result
+from quantascope.program import CompiledProgram
 from quantascope.report.scoreboard import COLUMNS, Row, number, span
 from quantascope.theory import ClassAcquisitions
 
@@ -91,6 +92,19 @@ def print_simulation(outcome: ClassAcquisitions) -> None:
         "demand: closure demand of a node; query: its query probability; first, last: when the class is acquired,"
     )
     print("in units of κ/p; loss: unmet query probability after that.")
+
+
+def print_program(compiled: CompiledProgram) -> None:
+    """The quanta of a compiled program by level, each with the quanta that it depends on directly."""
+    graph, quanta = compiled.graph, compiled.program.registry.quanta
+    said = f"{len(graph.names)} quanta, {len(graph.edges)} direct edges, {len(graph.by_level)} levels"
+    table = _table("quantum", "depends on", "level", "outputs", "declared", title=said, names=2)
+    for quantum in (quantum for level in graph.by_level for quantum in level):
+        parents = ", ".join(graph.names[parent] for parent in graph.parents(quantum)) or "the input"
+        seen, declared = len(compiled.outcomes[quantum]), quanta[quantum].output_cardinality
+        table.add_row(graph.names[quantum], parents, f"{graph.levels[quantum]}", f"{seen}", f"{declared}")
+    console().print(table)
+    print(f"audited on {compiled.audited:,} events")
 
 
 def publish_result(done: Reproduction, results: Path) -> None:

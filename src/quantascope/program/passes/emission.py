@@ -5,7 +5,7 @@ from typing import NamedTuple
 from quantascope.program.registry import Program
 from quantascope.program.traced import Traced
 from quantascope.program.tracer import Execution
-from quantascope.program.violations import NoEmitter, SeveralEmitters, UnknownToken
+from quantascope.program.violations import NoEmitter, SeveralEmitters, unknown_token
 
 
 class Emission(NamedTuple):
@@ -41,10 +41,5 @@ def emission(program: Program, execution: Execution) -> Emission:
             state=state,
         )
     if result._value not in program.vocabulary:
-        raise UnknownToken(
-            f"writes {result._value!r}, which is not in the vocabulary",
-            "add it to the vocabulary of the entry, or mend the quantum",
-            quantum=program.registry.names[emitter],
-            state=state,
-        )
+        raise unknown_token(result._value, state, program.registry.names[emitter])
     return Emission(emitter, result._value)

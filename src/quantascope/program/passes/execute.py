@@ -9,7 +9,7 @@ from quantascope.program.passes.validate import Declaration
 from quantascope.program.patience import patience
 from quantascope.program.state import State
 from quantascope.program.tracer import Execution, Shape, Tracer
-from quantascope.program.violations import no_end
+from quantascope.program.violations import UnhashableOutput, no_end
 
 
 class Path(NamedTuple):
@@ -54,8 +54,20 @@ def execute(declaration: Declaration) -> Observations:
         events.append(Event(execution.state, alike[0].path if alike else path, execution.values, token))
         alike.append(events[-1])
         for (quantum, _), value in zip(path.shape, execution.values, strict=True):
-            outcomes[quantum].setdefault(value, execution.state)
+            try:
+                outcomes[quantum].setdefault(value, execution.state)
+            except TypeError:
+                raise _unhashable(declaration.names[quantum], value, execution.state) from None
     return Observations(declaration.names, tuple(events), by_path, tuple(outcomes))
+
+
+def _unhashable(quantum: str, value: Any, state: State) -> UnhashableOutput:
+    return UnhashableOutput(
+        f"returns a {type(value).__name__}, which cannot be compared and counted",
+        "return a number, string, tuple, enum or frozen dataclass",
+        quantum=quantum,
+        state=state,
+    )
 
 
 def _executions(declaration: Declaration) -> Iterator[tuple[Execution, int, str]]:
