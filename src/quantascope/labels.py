@@ -22,9 +22,6 @@ class GateLabels:
     emitter: Int[np.ndarray, " events"]
 
     def __post_init__(self) -> None:
-        shapes = {self.active.shape, self.eligible.shape, self.outcome.shape, (len(self.emitter), self.active.shape[1])}
-        if len(shapes) > 1:
-            raise InvalidConfig(f"labels of different shapes {sorted(shapes)}; give one row per event")
         if (self.active & ~self.eligible).any():
             event, quantum = np.argwhere(self.active & ~self.eligible)[0].tolist()
             raise InvalidConfig(f"quantum {quantum} is active in event {event} without a parent; activate it too")

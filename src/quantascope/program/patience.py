@@ -28,9 +28,9 @@ class Watch:
 
 
 @contextmanager
-def patience(seconds: float = PATIENCE) -> Iterator[Watch]:
-    """Refuse any event that takes longer, up to twice the time; set `watch.state` before each."""
-    watch = Watch()
+def patience() -> Iterator[Watch]:
+    """Refuse any event that takes longer than PATIENCE, up to twice the time; set `watch.state` before each."""
+    watch, seconds = Watch(), PATIENCE
     if threading.current_thread() is not threading.main_thread():
         yield watch
         return

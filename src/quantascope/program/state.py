@@ -25,7 +25,9 @@ class State(NamedTuple):
         return State(self.source, (*self.written, token))
 
     def __str__(self) -> str:
-        shown = repr(self.source)
-        if len(shown) > _LONGEST_SHOWN:
-            shown = shown[: _LONGEST_SHOWN - 1] + "…"
-        return f"input {shown}" + (f" after '{' '.join(map(str, self.written))}'" if self.written else "")
+        written = " ".join(map(str, self.written))
+        return f"input {_shortened(repr(self.source))}" + (f" after '{_shortened(written)}'" if written else "")
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"

@@ -7,10 +7,8 @@ for a dictionary. There the trail would end, so the conversion is refused and na
 
 import dataclasses
 import operator
-import os
 import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, NoReturn, Protocol, runtime_checkable
 
 from quantascope.program.state import State
@@ -19,7 +17,8 @@ from quantascope.program.violations import EscapedValue, ProgramError
 Reading = Callable[[State], Any]
 """How a value that was computed from the input directly, outside any quantum, is computed from another state."""
 
-_HERE = f"{Path(__file__).parent}{os.sep}"
+_NOT_THE_PROGRAM = (f"{__package__}.", "jaxtyping.", "beartype.")
+"""Modules whose frames may lie between a program and a complaint: these, and checkers that wrap functions."""
 
 
 @runtime_checkable
@@ -46,6 +45,11 @@ class Traced:
 
     def __init__(self, value: Any, producers: int, reading: Reading | None, observer: "Observer") -> None:
         self._value, self._producers, self._reading, self._observer = value, producers, reading, observer
+
+    @property
+    def __class__(self) -> type:
+        """The class of the value, so that isinstance() and run-time type checkers see what they expect."""
+        return type(self._value)
 
     def __repr__(self) -> str:
         return f"Traced({self._value!r} from {self._observer.names(self._producers) or 'the input'})"
@@ -198,7 +202,7 @@ def traced_state(state: State, observer: Observer) -> Traced:
 def place_in_program() -> str:
     """File and line of the user's code that is running."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_NOT_THE_PROGRAM):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 

@@ -1,7 +1,7 @@
 """Run the audit domain a second time, on plain values and in reverse order: the outcome must be the same.
 
 A difference is either chance or memory in the program, or a branch on something that tracing changes, such as
-`value is CASE` or `isinstance(value, int)`; a second traced run tells which.
+`value is CASE` or `type(value)`; a second traced run tells which.
 """
 
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ def _difference(declaration: Declaration, event: Event, again: Rerun) -> Program
     if traced.shape == event.path.shape and traced.values == event.values:
         return EscapedValue(
             f"runs {ran} on traced values and on plain ones",
-            "branch with `when`, never with `is`, isinstance() or try",
+            "branch with `when`, never with `is`, type() or try",
             state=event.state,
         )
     return NotDeterministic(f"runs {ran} in another", "remove chance and memory between quanta", state=event.state)
