@@ -28,6 +28,7 @@ check: $(READY) ## ruff and basedpyright
 
 bench: $(READY) ## the benchmarks: ratios measured side by side
 	$(BIN)/python benchmarks/hsp_training.py
+	$(BIN)/python benchmarks/compile.py
 
 clean: ## remove the environment and all local runs
 	rm -rf $(VENV) runs

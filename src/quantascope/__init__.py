@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from quantascope.experiments import CLAIMS as CLAIMS
     from quantascope.experiments import reproduce as reproduce
     from quantascope.models import TaskMLP as TaskMLP
+    from quantascope.program import Registry as Registry
+    from quantascope.program import compile_program as compile_program
+    from quantascope.program import when as when
     from quantascope.report.scoreboard import scoreboard as scoreboard
     from quantascope.run import RunDirectory as RunDirectory
     from quantascope.tasks.hsp import Forest as Forest
@@ -36,16 +39,19 @@ _HOME = {
     "Poset": "theory",
     "QuantascopeError": "errors",
     "Recorder": "training",
+    "Registry": "program",
     "RunDirectory": "run",
     "TaskMLP": "models",
     "Trajectory": "training",
     "acquisition_times": "acquisition",
     "build_forest": "tasks.hsp",
+    "compile_program": "program",
     "parallel": "theory",
     "reproduce": "experiments",
     "scoreboard": "report.scoreboard",
     "sequential": "theory",
     "train": "training",
+    "when": "program",
 }
 __all__ = list(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -1,8 +1,8 @@
 """`QGraph`: quanta, the dependencies between them, and the order that these impose.
 
 An edge (r, q) says that q builds on what r has found (data), runs only where r decided so (control), or reads a
-message of r (channel). Levels are lengths of longest paths; the Hasse reduction keeps the direct edges, those that no
-longer path implies.
+message of r (channel). Levels are lengths of longest paths; the Hasse reduction keeps the direct edges, those
+that no longer path implies.
 """
 
 from dataclasses import dataclass, field, replace
@@ -63,7 +63,9 @@ class QGraph:
         graph.add_edges_from(pairs)
         if not nx.is_directed_acyclic_graph(graph):
             cycle = [self.names[parent] for parent, _ in nx.find_cycle(graph)]
-            raise InvalidConfig(f"the quanta {' -> '.join([*cycle, cycle[0]])} depend on each other; break the cycle")
+            raise InvalidConfig(
+                f"the quanta {' -> '.join([*cycle, cycle[0]])} depend on each other; break the cycle"
+            )
         object.__setattr__(self, "_graph", graph)
 
     @cached_property

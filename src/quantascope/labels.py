@@ -12,8 +12,8 @@ from quantascope.errors import InvalidConfig
 class GateLabels:
     """Labels of gates, one row per event and one column per quantum.
 
-    An eligible quantum has all its direct parents active. `outcome` numbers the value that an active quantum found,
-    −1 where it is inactive; `emitter` is the quantum that wrote the event's token.
+    An eligible quantum has all its direct parents active. `outcome` numbers the value that an active quantum
+    found, −1 where it is inactive; `emitter` is the quantum that wrote the event's token.
     """
 
     active: Bool[np.ndarray, "events quanta"]

@@ -199,7 +199,9 @@ def test_replay_equals_executions_in_full():
         state = State(source)
         while state.written[-1:] != ("end",):
             execution, row = tracer.run(state), replay.rows[replay.row(state)]
-            codes = [replay.codes[q][value] for (q, _), value in zip(execution.shape, execution.values, strict=True)]
+            codes = [
+                replay.codes[q][value] for (q, _), value in zip(execution.shape, execution.values, strict=True)
+            ]
             assert [row.outcome[q] for q, _ in execution.shape] == codes
             assert sum(code >= 0 for code in row.outcome) == len(codes)
             assert row.token == execution.result._value

@@ -42,6 +42,10 @@ class Sketch:
         settings = {"vocabulary": WORDS, "end": ".", **more}
         return compile_program(self.registry.entry(audit=audit, **settings)(entry or self.predict))
 
+    def saying(self, say, audit=range(10)):
+        """Compile the sketch with another way to say the word."""
+        return self.compile(lambda state: self.predict(state, say), audit)
+
 
 @pytest.fixture
 def sketch() -> Sketch:
@@ -83,7 +87,7 @@ def test_a_quantum_that_is_declared_wrongly(sketch, name, cardinality, says):
 def test_a_quantum_of_another_registry(sketch):
     foreign = Registry().quantum("WORD", output_cardinality=1)(lambda size: "low")
     complaint(
-        v.InvalidRegistry, lambda: sketch.compile(lambda s: sketch.predict(s, lambda s: foreign(s.source))),
+        v.InvalidRegistry, lambda: sketch.saying(lambda s: foreign(s.source)),
         "quantum WORD, on input 0", "belongs to another registry",
     )  # fmt: skip
 
@@ -111,7 +115,7 @@ def test_an_empty_audit_domain(sketch):
 def test_a_quantum_that_raises_is_told_with_its_line(sketch):
     broken = sketch.registry.quantum("BROKEN", output_cardinality=2)(lambda number: WORDS[6 // (number - 3)])
     error = complaint(
-        v.ProgramRaised, lambda: sketch.compile(lambda s: sketch.predict(s, lambda s: broken(s.source)), range(3, 9)),
+        v.ProgramRaised, lambda: sketch.saying(lambda s: broken(s.source), range(3, 9)),
         "quantum BROKEN, on input 3", "ZeroDivisionError", "test_violations.py:",
     )  # fmt: skip
     assert (error.quantum, error.state) == ("BROKEN", State(3))
@@ -135,7 +139,7 @@ def test_a_quantum_that_loops(sketch, monkeypatch):
     loop = sketch.registry.quantum("LOOP", output_cardinality=1)(forever)
     complaint(
         v.NeverEnds,
-        lambda: sketch.compile(lambda s: sketch.predict(s, lambda s: sketch.word(loop(s.source)))),
+        lambda: sketch.saying(lambda s: sketch.word(loop(s.source))),
         "on input 4: runs for more than 0.1 seconds",
     )
 
@@ -172,7 +176,7 @@ def branches(sketch):
     def loop(state):
         for _ in lift(str, size(state.source)):
             pass
-        return None
+        return
 
     return {
         "an if": (lambda s: word(1 if size(s.source) == 1 else 0), "of SIZE decides a branch outside `when`"),
@@ -194,7 +198,7 @@ def branches(sketch):
 @pytest.mark.parametrize("way", branches(Sketch()))
 def test_a_value_that_escapes_is_named_with_file_and_line(sketch, way):
     say, says = branches(sketch)[way]
-    error = complaint(v.EscapedValue, lambda: sketch.compile(lambda s: sketch.predict(s, say)), says, "on input 0")
+    error = complaint(v.EscapedValue, lambda: sketch.saying(say), says, "on input 0")
     assert re.search(r"tests/program/test_violations\.py:\d+;", str(error))
 
 
@@ -205,7 +209,7 @@ def test_a_match_statement_is_a_branch(sketch):
                 return sketch.word(1)
         return sketch.word(0)
 
-    complaint(v.EscapedValue, lambda: sketch.compile(lambda s: sketch.predict(s, say)), "outside `when`")
+    complaint(v.EscapedValue, lambda: sketch.saying(say), "outside `when`")
 
 
 def test_an_escape_that_the_program_catches_is_told_all_the_same(sketch):
@@ -216,7 +220,7 @@ def test_an_escape_that_the_program_catches_is_told_all_the_same(sketch):
         except Exception:
             return sketch.word(size)
 
-    complaint(v.EscapedValue, lambda: sketch.compile(lambda s: sketch.predict(s, say)), "is made a plain int")
+    complaint(v.EscapedValue, lambda: sketch.saying(say), "is made a plain int")
 
 
 def test_a_guard_used_outside_its_block(sketch):
@@ -226,7 +230,7 @@ def test_a_guard_used_outside_its_block(sketch):
             pass
         return sketch.word(size) if large else None
 
-    complaint(v.EscapedValue, lambda: sketch.compile(lambda s: sketch.predict(s, say)), "the guard for 1", ".py:")
+    complaint(v.EscapedValue, lambda: sketch.saying(say), "the guard for 1", ".py:")
 
 
 def test_a_branch_that_tracing_changes_is_found_by_the_plain_run(sketch):
@@ -237,7 +241,7 @@ def test_a_branch_that_tracing_changes_is_found_by_the_plain_run(sketch):
         return other(size) if type(size) is int else sketch.word(size)
 
     complaint(
-        v.EscapedValue, lambda: sketch.compile(lambda s: sketch.predict(s, say)),
+        v.EscapedValue, lambda: sketch.saying(say),
         "on input 0", "WORD", "OTHER", "traced values", "type()",
     )  # fmt: skip
 
@@ -252,7 +256,7 @@ def test_a_loop_whose_length_depends_on_a_value(sketch):
         return sketch.word(total)
 
     complaint(
-        v.EscapedValue, lambda: sketch.compile(lambda s: sketch.predict(s, say)),
+        v.EscapedValue, lambda: sketch.saying(say),
         "on input 5", "takes 2 rounds, and 1 on input 0",
     )  # fmt: skip
 
@@ -265,7 +269,7 @@ def test_a_traced_value_that_a_quantum_takes_from_its_surroundings(sketch):
         kept.append(sketch.size(state.source))
         return leak(state.source)
 
-    complaint(v.EscapedValue, lambda: sketch.compile(lambda s: sketch.predict(s, say)), "quantum LEAK", "argument")
+    complaint(v.EscapedValue, lambda: sketch.saying(say), "quantum LEAK", "argument")
 
 
 @pytest.mark.parametrize("value", [3, lambda s: s.position])
@@ -276,9 +280,7 @@ def test_a_guard_without_a_quantum(sketch, value):
                 return sketch.word(sketch.size(state.source))
         return sketch.word(sketch.size(state.source))
 
-    complaint(
-        v.UntracedGuard, lambda: sketch.compile(lambda s: sketch.predict(s, say)), "is made by no quantum", ".py:"
-    )
+    complaint(v.UntracedGuard, lambda: sketch.saying(say), "is made by no quantum", ".py:")
 
 
 def test_a_guard_that_mixes_in_the_input(sketch):
@@ -289,13 +291,13 @@ def test_a_guard_that_mixes_in_the_input(sketch):
                 return sketch.word(size)
         return sketch.word(size)
 
-    complaint(v.UntracedGuard, lambda: sketch.compile(lambda s: sketch.predict(s, say)), "mixes in the input")
+    complaint(v.UntracedGuard, lambda: sketch.saying(say), "mixes in the input")
 
 
 def test_a_quantum_inside_a_quantum(sketch):
     outer = sketch.registry.quantum("OUTER", output_cardinality=2)(lambda number: sketch.word(sketch.size(number)))
     complaint(
-        v.NestedQuantum, lambda: sketch.compile(lambda s: sketch.predict(s, lambda s: outer(s.source))),
+        v.NestedQuantum, lambda: sketch.saying(lambda s: outer(s.source)),
         "quantum SIZE, on input 0", "inside OUTER",
     )  # fmt: skip
 
@@ -303,7 +305,7 @@ def test_a_quantum_inside_a_quantum(sketch):
 def test_a_quantum_that_runs_twice(sketch):
     complaint(
         v.RepeatedQuantum,
-        lambda: sketch.compile(lambda s: sketch.predict(s, lambda s: sketch.word(sketch.size(sketch.size(s.source))))),
+        lambda: sketch.saying(lambda s: sketch.word(sketch.size(sketch.size(s.source)))),
         "quantum SIZE, on input 0", "a second time", ".py:",
     )  # fmt: skip
 
@@ -312,7 +314,7 @@ def test_an_output_that_cannot_be_counted(sketch):
     listing = sketch.registry.quantum("LISTING", output_cardinality=2)(lambda number: [number >= 5])
     complaint(
         v.UnhashableOutput,
-        lambda: sketch.compile(lambda s: sketch.predict(s, lambda s: sketch.word(lift(sum, listing(s.source))))),
+        lambda: sketch.saying(lambda s: sketch.word(lift(sum, listing(s.source)))),
         "quantum LISTING, on input 0", "returns a list",
     )  # fmt: skip
 
@@ -322,7 +324,7 @@ def test_chance_in_a_quantum(sketch):
     draw = sketch.registry.quantum("DRAW", output_cardinality=2)(lambda number: chance.randrange(2))
     complaint(
         v.NotDeterministic,
-        lambda: sketch.compile(lambda s: sketch.predict(s, lambda s: sketch.word(draw(s.source)))),
+        lambda: sketch.saying(lambda s: sketch.word(draw(s.source))),
         "quantum DRAW, on input", "in one run and",
     )  # fmt: skip
 
@@ -335,7 +337,7 @@ def test_chance_between_quanta(sketch):
         size = sketch.size(state.source)
         return other(size) if chance.random() < 0.5 else sketch.word(size)
 
-    complaint(v.NotDeterministic, lambda: sketch.compile(lambda s: sketch.predict(s, say), range(40)), "remove chance")
+    complaint(v.NotDeterministic, lambda: sketch.saying(say, range(40)), "remove chance")
 
 
 def test_memory_in_a_quantum_that_sees_equal_arguments_again(sketch):
@@ -343,13 +345,15 @@ def test_memory_in_a_quantum_that_sees_equal_arguments_again(sketch):
     count = sketch.registry.quantum("COUNT", output_cardinality=2)(lambda size: next(counter) // 3 % 2)
     complaint(
         v.HiddenInput,
-        lambda: sketch.compile(lambda s: sketch.predict(s, lambda s: sketch.word(count(sketch.size(s.source))))),
+        lambda: sketch.saying(lambda s: sketch.word(count(sketch.size(s.source)))),
         "quantum COUNT, on input 3", "returns 1 for (0), and 0 for the same on input 0",
     )  # fmt: skip
 
 
 def test_a_token_that_no_quantum_wrote(sketch):
-    complaint(v.NoEmitter, lambda: sketch.compile(lambda s: "."), "on input 0", "returns '.', which no quantum wrote")
+    complaint(
+        v.NoEmitter, lambda: sketch.compile(lambda s: "."), "on input 0", "returns '.', which no quantum wrote"
+    )
     complaint(v.NoEmitter, lambda: sketch.compile(lambda s: None), "returns None")
     complaint(v.NoEmitter, lambda: sketch.compile(lambda s: s.source), "returns 0, which no quantum wrote")
 
@@ -357,7 +361,7 @@ def test_a_token_that_no_quantum_wrote(sketch):
 def test_a_token_that_is_changed_on_the_way(sketch):
     complaint(
         v.NoEmitter,
-        lambda: sketch.compile(lambda s: sketch.predict(s, lambda s: sketch.word(sketch.size(s.source)) + "er")),
+        lambda: sketch.saying(lambda s: sketch.word(sketch.size(s.source)) + "er"),
         "quantum WORD, on input 0", "'lower' was changed after the quantum returned",
     )  # fmt: skip
 
@@ -369,9 +373,7 @@ def test_a_token_composed_from_two_quanta(sketch):
         size = sketch.size(state.source)
         return sketch.word(size) + again(size)
 
-    complaint(
-        v.SeveralEmitters, lambda: sketch.compile(lambda s: sketch.predict(s, say)), "'lowlow'", "WORD, AGAIN"
-    )
+    complaint(v.SeveralEmitters, lambda: sketch.saying(say), "'lowlow'", "WORD, AGAIN")
 
 
 def test_parents_that_differ_between_inputs(sketch):
@@ -383,7 +385,7 @@ def test_parents_that_differ_between_inputs(sketch):
         return sketch.word(size)
 
     complaint(
-        v.UnstableParents, lambda: sketch.compile(lambda s: sketch.predict(s, say)),
+        v.UnstableParents, lambda: sketch.saying(say),
         "quantum WORD, on input 5", "depends on (SIZE) under STAGE", "and on (the input alone) under STAGE, SIZE",
     )  # fmt: skip
 
@@ -395,7 +397,7 @@ def test_a_quantum_that_leads_nowhere(sketch):
         idle(state.source)
         return sketch.word(sketch.size(state.source))
 
-    complaint(v.Unconnected, lambda: sketch.compile(lambda s: sketch.predict(s, say)), "quantum IDLE, on input 0")
+    complaint(v.Unconnected, lambda: sketch.saying(say), "quantum IDLE, on input 0")
 
 
 def test_a_quantum_that_never_runs(sketch):
@@ -417,7 +419,7 @@ def test_more_outputs_than_declared(sketch):
     wide = sketch.registry.quantum("WIDE", output_cardinality=7)(lambda number: number)
     complaint(
         v.CardinalityExceeded,
-        lambda: sketch.compile(lambda s: sketch.predict(s, lambda s: sketch.word(sketch.size(wide(s.source))))),
+        lambda: sketch.saying(lambda s: sketch.word(sketch.size(wide(s.source)))),
         "quantum WIDE, on input 7", "returns 7, one output more than its output_cardinality=7",
     )  # fmt: skip
 
@@ -490,6 +492,6 @@ def test_a_parent_that_is_missing_in_a_new_domain_is_told(small_numbers_only):
 
 def test_an_unseen_output_beyond_the_cardinality_shows_its_input(sketch):
     wide = sketch.registry.quantum("WIDE", output_cardinality=10)(lambda number: number)
-    compiled = sketch.compile(lambda s: sketch.predict(s, lambda s: sketch.word(sketch.size(wide(s.source)))))
+    compiled = sketch.saying(lambda s: sketch.word(sketch.size(wide(s.source))))
     with pytest.raises(v.CardinalityExceeded, match="quantum WIDE, on input 10: returns 10"):
         compiled.trace([3, 10, 11])

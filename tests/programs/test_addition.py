@@ -6,10 +6,12 @@ import pytest
 
 from quantascope.programs import addition
 
-EVERY_COLUMN = [(a * 100 + c, b * 100 + d) for a, b in itertools.product(range(10), repeat=2) for c, d in ((7, 8), (1, 2))]
+EVERY_COLUMN = [
+    (a * 100 + c, b * 100 + d) for a, b in itertools.product(range(10), repeat=2) for c, d in ((7, 8), (1, 2))
+]
 
 
-@pytest.mark.parametrize("panel", ["training", "development", "evaluation", "carried_through"])
+@pytest.mark.parametrize("panel", ["training", "development", "carried_through"])
 def test_sums_are_right(compiled, panel):
     pairs = addition.task.panel(panel)
     for (left, right), digits in zip(pairs, compiled["addition"].trace(pairs).written(), strict=True):

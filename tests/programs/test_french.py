@@ -42,6 +42,6 @@ def test_panels_are_disjoint_and_training_holds_every_word():
 
 
 def test_the_task_asks_for_what_the_program_writes(compiled):
-    numbers = french.task.panel("evaluation")
+    numbers = french.task.panel("development")
     trace, events = compiled["french"].trace(numbers), french.task.events(numbers)
     assert [french.task.token[trace.tokens[row]] for row in trace.row.tolist()] == events.target.tolist()

@@ -1,11 +1,11 @@
 """The compiler: ordinary Python with annotated subroutines becomes a frozen Q-graph (section 5.3 of the paper).
 
-    validate     the registry, the entry, the audit domain
-    execute      the audit domain on traced values: data and control dependencies, one emitter per event
-    repeat       the audit domain on plain values, in reverse: the same again
-    check        stable parents, no dead quantum, a path to the token, downward closure, cardinality, an effect of each
-    order        the union of all dependencies, its transitive reduction, its levels
-    freeze       what any other domain is traced against
+validate     the registry, the entry, the audit domain
+execute      the audit domain on traced values: data and control dependencies, one emitter per event
+repeat       the audit domain on plain values, in reverse: the same again
+check        stable parents, no dead quantum, a path to the token, downward closure, cardinality, an effect of each
+order        the union of all dependencies, its transitive reduction, its levels
+freeze       what any other domain is traced against
 """
 
 from quantascope.program.frozen import CompiledProgram

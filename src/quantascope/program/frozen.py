@@ -18,8 +18,8 @@ from quantascope.program.trace import ProgramTrace, trace_inputs
 class CompiledProgram:
     """A program whose dependencies are known: direct ones in `graph`, all in `dependencies`.
 
-    `outcomes` are the outputs seen in the audit domain, `effects` a witness that each quantum matters, and `audited`
-    the number of events behind all this.
+    `outcomes` are the outputs seen in the audit domain, `effects` a witness that each quantum matters, and
+    `audited` the number of events behind all this.
     """
 
     program: Program
@@ -46,4 +46,7 @@ class CompiledProgram:
         cardinality = {quantum.name: quantum.output_cardinality for quantum in self.program.registry.quanta}
         shown = self.graph.to_json()
         quanta: Any = shown["quanta"]
-        return {**shown, "quanta": [{**quantum, "cardinality": cardinality[quantum["name"]]} for quantum in quanta]}
+        return {
+            **shown,
+            "quanta": [{**quantum, "cardinality": cardinality[quantum["name"]]} for quantum in quanta],
+        }

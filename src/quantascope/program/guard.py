@@ -1,13 +1,14 @@
 """`when`: the one way to branch on a value."""
 
-from typing import Any
+from typing import Any, no_type_check
 
 from quantascope.program.registry import CURRENT, Run
 from quantascope.program.traced import place_in_program
 from quantascope.program.violations import EscapedValue
 
 
-class when:  # noqa: N801
+@no_type_check
+class when:
     """Guard a branch by a value of a quantum: `with when(value, case) as active: if active: …`.
 
     Quanta that run inside depend on the guard's value by control. The guard is true only inside its block.

@@ -1,7 +1,7 @@
 """Ends a program that loops, and tells on which input.
 
-A timer of the system looks from time to time whether the event that is being run has changed. Signals reach the main
-thread only; elsewhere a looping program is not ended.
+A timer of the system looks from time to time whether the event that is being run has changed. Signals reach the
+main thread only; elsewhere a looping program is not ended.
 """
 
 import signal

@@ -1,14 +1,14 @@
 """`Registry`: where a program declares its quanta and its entry.
 
-Outside the compiler a quantum is the plain function that it decorates and `when` a plain comparison, so a program can
-be run, debugged and tested like any other.
+Outside the compiler a quantum is the plain function that it decorates and `when` a plain comparison, so a
+program can be run, debugged and tested like any other.
 """
 
 import inspect
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, no_type_check, runtime_checkable
 
 from quantascope.program.state import State
 from quantascope.program.violations import InvalidEntry, InvalidRegistry, no_end, unknown_token
@@ -32,11 +32,12 @@ class Run(Protocol):
 
 
 Entry = Callable[[State], str | None]
-"""The next token for a state; None never counts as one, it marks the end of a function that has handled all cases."""
+"""The next token for a state. None is none: it ends a function that has handled all cases."""
 
 CURRENT: ContextVar[Run | None] = ContextVar("the program run that is under observation", default=None)
 
 
+@no_type_check
 @dataclass(frozen=True, eq=False)
 class Quantum:
     """A subroutine with a stable identity; call it like the function it decorates."""
@@ -58,6 +59,7 @@ class Quantum:
         return run.call(self, arguments)
 
 
+@no_type_check
 @dataclass(frozen=True, eq=False)
 class Program:
     """An entry, the inputs on which the compiler audits it, and the tokens it may write.
@@ -123,9 +125,15 @@ class Registry:
             raise InvalidRegistry(f"a quantum is named {name!r}", "give it a name of letters")
         if name in self.names:
             raise InvalidRegistry("is declared twice", "give each quantum its own name", quantum=name)
-        if isinstance(output_cardinality, bool) or not isinstance(output_cardinality, int) or output_cardinality < 1:
+        if (
+            isinstance(output_cardinality, bool)
+            or not isinstance(output_cardinality, int)
+            or output_cardinality < 1
+        ):
             raise InvalidRegistry(
-                f"declares output_cardinality={output_cardinality!r}", "give a whole number of at least 1", quantum=name
+                f"declares output_cardinality={output_cardinality!r}",
+                "give a whole number of at least 1",
+                quantum=name,
             )
 
         def declare(function: Callable[..., Any]) -> Quantum:

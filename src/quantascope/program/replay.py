@@ -1,12 +1,12 @@
 """Executions remembered by what the program read from its input.
 
-A quantum that takes nothing from the input directly returns what its parents determine, and guards depend on quanta
-alone. So the outputs of the quanta that do read the input fix everything else: the executions form a tree whose
-branches are such readings. An event walks down the tree, calling only the readings; where it leaves the tree, it is
-executed in full, checked against the frozen graph, and added.
+A quantum that takes nothing from the input directly returns what its parents determine, and guards depend on
+quanta alone. So the outputs of the quanta that do read the input fix everything else: the executions form a
+tree whose branches are such readings. An event walks down the tree, calling only the readings; where it leaves
+the tree, it is executed in full, checked against the frozen graph, and added.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, no_type_check
 
 from quantascope.graph import QGraph
 from quantascope.program.passes.cardinality import Outcomes, too_many
@@ -36,6 +36,7 @@ class Row(NamedTuple):
     token: str
 
 
+@no_type_check
 class Replay:
     """Runs a compiled program on any state, remembering distinct executions as rows."""
 

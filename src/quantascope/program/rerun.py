@@ -1,6 +1,6 @@
 """`Rerun`: runs a program on plain values and notes what its quanta return; one output may be replaced."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, no_type_check
 
 from quantascope.program.registry import CURRENT, Program, Quantum
 from quantascope.program.state import State
@@ -15,6 +15,7 @@ class Replacement(NamedTuple):
     value: Any
 
 
+@no_type_check
 class Rerun:
     """The quanta that ran, in order, with their outputs, and what the program returned."""
 

@@ -28,7 +28,9 @@ def load_module(file: Path) -> ModuleType:
         raise
     except (Exception, SystemExit) as error:
         complaint = " ".join(str(error).split())
-        raise InvalidEntry(f"{file} cannot be imported: {type(error).__name__}: {complaint}", "mend the file") from error
+        raise InvalidEntry(
+            f"{file} cannot be imported: {type(error).__name__}: {complaint}", "mend the file"
+        ) from error
     return module
 
 
@@ -39,7 +41,9 @@ def program_in(module: ModuleType, entry: str | None) -> Program:
     if not programs:
         raise InvalidEntry(f"{file} has no entry", "declare one with @registry.entry(…)")
     if entry is None and len(programs) > 1:
-        raise InvalidEntry(f"{file} has {len(programs)} entries", f"name one of them, as in {file}:{[*programs][0]}")
+        raise InvalidEntry(
+            f"{file} has {len(programs)} entries", f"name one of them, as in {file}:{next(iter(programs))}"
+        )
     if entry is not None and entry not in programs:
         raise InvalidEntry(f"{file} has no entry '{entry}'", f"its entries are: {known}")
     return programs[entry or next(iter(programs))]

@@ -1,10 +1,11 @@
 """`State`: what a program sees when it writes its next token."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, no_type_check
 
 _LONGEST_SHOWN = 60
 
 
+@no_type_check
 class State(NamedTuple):
     """An input and the tokens that were already written for it.
 

@@ -1,5 +1,6 @@
 """`ProgramTrace`: the labels of a whole domain, kept as few distinct executions and one number per event."""
 
+import itertools
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -19,10 +20,12 @@ from quantascope.program.violations import no_end
 
 @dataclass(frozen=True, eq=False)
 class ProgramTrace:
-    """Every prediction event of some inputs, in order: `row[e]` is the execution of event e among the distinct ones.
+    """Every prediction event of some inputs, in order: `row[e]` is the execution of event e among the distinct
+    ones.
 
-    `example` is the input of an event by number, `position` the tokens written before it. `outcomes[q][code]` is the
-    output that a label's code stands for; codes of the audit domain come first and are the same in every trace.
+    `example` is the input of an event by number, `position` the tokens written before it. `outcomes[q][code]`
+    is the output that a label's code stands for; codes of the audit domain come first and are the same in every
+    trace.
     """
 
     graph: QGraph
@@ -48,7 +51,7 @@ class ProgramTrace:
         """What the program wrote for each input, the end token included."""
         starts = np.searchsorted(self.example, np.arange(len(self.inputs) + 1)).tolist()
         tokens = [self.tokens[row] for row in self.row.tolist()]
-        return (tuple(tokens[a:b]) for a, b in zip(starts, starts[1:], strict=False))
+        return (tuple(tokens[a:b]) for a, b in itertools.pairwise(starts))
 
 
 def trace_inputs(replay: Replay, inputs: Iterable[Any]) -> ProgramTrace:

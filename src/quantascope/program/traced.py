@@ -1,15 +1,18 @@
 """`Traced`: a value that remembers which quanta it was computed from.
 
-Arithmetic, comparison, indexing, attributes and methods of traced values are traced values; their producers are those
-of all operands. Python itself sometimes demands a plain value: a truth value for `if`, an integer for `range`, a hash
-for a dictionary. There the trail would end, so the conversion is refused and named with file and line.
+Arithmetic, comparison, indexing, attributes and methods of traced values are traced values; their producers are
+those of all operands. Python itself sometimes demands a plain value: a truth value for `if`, an integer for
+`range`, a hash for a dictionary. There the trail would end, so the conversion is refused and named with file
+and line.
+
+What runs for every value of every event is kept from run-time type checks, which would take most of the time.
 """
 
 import dataclasses
 import operator
 import sys
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn, Protocol, runtime_checkable
+from typing import Any, NoReturn, Protocol, no_type_check, runtime_checkable
 
 from quantascope.program.state import State
 from quantascope.program.violations import EscapedValue, ProgramError
@@ -38,6 +41,7 @@ class Observer(Protocol):
         ...
 
 
+@no_type_check
 class Traced:
     """A value, the quanta that it was computed from as bits, and its reading if the input enters it directly."""
 
@@ -47,7 +51,7 @@ class Traced:
         self._value, self._producers, self._reading, self._observer = value, producers, reading, observer
 
     @property
-    def __class__(self) -> type:
+    def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The class of the value, so that isinstance() and run-time type checkers see what they expect."""
         return type(self._value)
 
@@ -80,7 +84,9 @@ class Traced:
         _escape(self, "is made a plain int", "compute with it as it is, or inside a quantum")
 
     def __index__(self) -> NoReturn:
-        _escape(self, "is made a plain index", "look it up inside a quantum, or with lift(table.__getitem__, value)")
+        _escape(
+            self, "is made a plain index", "look it up inside a quantum, or with lift(table.__getitem__, value)"
+        )
 
     def __float__(self) -> NoReturn:
         _escape(self, "is made a plain float", "compute with it as it is, or inside a quantum")
@@ -92,7 +98,9 @@ class Traced:
         _escape(self, "is measured by len()", "write lift(len, value)")
 
     def __contains__(self, item: Any) -> NoReturn:
-        _escape(self, "is searched with `in`, which gives a plain bool", "write lift(operator.contains, value, item)")
+        _escape(
+            self, "is searched with `in`, which gives a plain bool", "write lift(operator.contains, value, item)"
+        )
 
     def __str__(self) -> NoReturn:
         _escape(self, "is made a plain string", "write lift(str, value), or repr(value) to look at it")
@@ -101,6 +109,7 @@ class Traced:
         _escape(self, "is made a plain string", "write lift(format, value), or repr(value) to look at it")
 
 
+@no_type_check
 def lift(function: Callable[..., Any], *arguments: Any) -> Any:
     """Apply a function that needs plain values, and keep the trail: `lift(max, a, b)`.
 
@@ -123,8 +132,9 @@ Readings = list[Reading | None]
 OpenedAll = tuple[list[Any], list[int], Readings | None, Observer | None]
 
 
+@no_type_check
 def opened_all(arguments: Iterable[Any]) -> OpenedAll:
-    """The plain values of arguments, their producers and readings, and the observer; None where nothing has one."""
+    """The plain values of arguments, their producers, and readings and the observer if any has one."""
     plain, producers, readings = [], [], []
     reads, observer = False, None
     for argument in arguments:
@@ -142,6 +152,7 @@ def opened_all(arguments: Iterable[Any]) -> OpenedAll:
     return plain, producers, readings if reads else None, observer
 
 
+@no_type_check
 def opened_up(argument: Any) -> tuple[Any, int, Reading | None, Observer | None]:
     """The plain value of an untraced argument that may hold traced ones.
 
@@ -163,6 +174,7 @@ def opened_up(argument: Any) -> tuple[Any, int, Reading | None, Observer | None]
     return argument, 0, None, None
 
 
+@no_type_check
 def _rebuilt(
     whole: Any, parts: Iterable[Any], build: Callable[..., Any]
 ) -> tuple[Any, int, Reading | None, Observer | None]:
@@ -175,6 +187,7 @@ def _rebuilt(
     return build(*plain), united, joint_reading(build, plain, readings), observer
 
 
+@no_type_check
 def joint_reading(function: Callable[..., Any], plain: list[Any], readings: Readings | None) -> Reading | None:
     """The reading of a function's result; what does not come from the input directly enters it as a constant."""
     if readings is None:

@@ -1,6 +1,6 @@
 """`Tracer`: runs a program on traced values and tells what each quantum depended on."""
 
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, no_type_check
 
 from quantascope.program.registry import CURRENT, Program, Quantum
 from quantascope.program.state import State
@@ -24,6 +24,7 @@ from quantascope.program.violations import (
 )
 
 
+@no_type_check
 class Signature(NamedTuple):
     """What one call of a quantum depended on, as bits: the producers of each argument, and of the open guards."""
 
@@ -56,6 +57,7 @@ class Execution(NamedTuple):
     readings: tuple[Reading | None, ...]
 
 
+@no_type_check
 class Tracer:
     """Runs a program under observation, one event at a time."""
 
@@ -144,7 +146,7 @@ class Tracer:
         if self._inside is not None:
             self.refuse(
                 NestedQuantum(
-                    f"is called inside {self._inside.name} at {place_in_program()}, where its dependencies are not seen",
+                    f"is called inside {self._inside.name} at {place_in_program()}, out of sight",
                     "call it in the entry and pass its value, or call a plain function",
                     quantum=quantum.name,
                 )

@@ -18,7 +18,11 @@ class ProgramError(QuantascopeError):
 
     def on(self, state: Any) -> "ProgramError":
         """The same complaint, seen on this state."""
-        return self if self.state is not None else type(self)(self.what, self.remedy, quantum=self.quantum, state=state)
+        return (
+            self
+            if self.state is not None
+            else type(self)(self.what, self.remedy, quantum=self.quantum, state=state)
+        )
 
 
 class InvalidRegistry(ProgramError):

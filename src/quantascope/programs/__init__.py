@@ -30,7 +30,9 @@ def find_task(where: str) -> SequenceTask:
     module, _ = _module(where)
     task = getattr(module, "task", None)
     if not isinstance(task, SequenceTask):
-        raise InvalidConfig(f"{module.__name__} has no task; let it hold `task = SequenceTask(…)` beside the entry")
+        raise InvalidConfig(
+            f"{module.__name__} has no task; let it hold `task = SequenceTask(…)` beside the entry"
+        )
     return task
 
 

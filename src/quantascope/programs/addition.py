@@ -1,7 +1,7 @@
 """Addition as on squared paper: two numbers of three digits, their sum written digit by digit from the right.
 
-057 + 968 is written 5 2 0 1. Whether a column receives a carry is read off the column before it: two digits that add
-up to more than the digit written beneath them have carried. (a + b + carry = digit + 10 · next carry.)
+057 + 968 is written 5 2 0 1. Whether a column receives a carry is read off the column before it: two digits
+that add up to more than the digit written beneath them have carried. (a + b + carry = digit + 10 · next carry.)
 """
 
 import random
@@ -111,9 +111,7 @@ def predict(state: State) -> str | None:
     """The next digit of a sum."""
     left, right = state.source
     column = column_of(state.position)
-    carry = carry_of(
-        left_before(left, column), right_before(right, column), written_before(state.written, column)
-    )
+    carry = carry_of(left_before(left, column), right_before(right, column), written_before(state.written, column))
     stage = stage_of(column, carry)
     with when(stage, Stage.COLUMN) as another:
         if another:

@@ -1,4 +1,5 @@
-"""Number naming in English, word by word: the paper's ground-truth program ("Ground-Truth Number-Naming Q-Program").
+"""Number naming in English, word by word: the paper's ground-truth program ("Ground-Truth Number-Naming
+Q-Program").
 
 42017 is written "forty two thousand seventeen". The high chunk (42) and the low chunk (017) are named alike: a
 hundreds digit and "hundred", then a tail that is a unit, ten, a teen, or tens with perhaps a unit.

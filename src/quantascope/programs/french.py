@@ -1,8 +1,9 @@
-"""Number naming in French, word by word: scores of sixty and eighty, "et", and plurals that depend on what follows.
+"""Number naming in French, word by word: scores of sixty and eighty, "et", and plurals that depend on what
+follows.
 
-91 780 is "quatre vingt onze mille sept cent quatre vingts": eighty is four twenties, ninety-one is eighty and eleven,
-"vingts" has its s only at the very end. "mille" alone is a thousand; twenty-one is "vingt et un", but eighty-one is
-"quatre vingt un". Hyphens are written as spaces.
+91 780 is "quatre vingt onze mille sept cent quatre vingts": eighty is four twenties, ninety-one is eighty and
+eleven, "vingts" has its s only at the very end. "mille" alone is a thousand; twenty-one is "vingt et un", but
+eighty-one is "quatre vingt un". Hyphens are written as spaces.
 """
 
 import random
@@ -264,9 +265,9 @@ def name(number: int) -> tuple[str, ...]:
 
 
 RESERVED = (
-    *range(1, 22), *range(30, 100, 10), 31, 61, 71, 72, 77, 81, 91, 97, 99, 100, 101, 111, 180, 181, 200, 201, 280,
-    999, 1000, 1001, 1080, 1100, 1200, 2000, 2001, 21_000, 71_000, 80_000, 80_080, 81_000, 100_000, 200_000, 200_200,
-    280_000, 280_280, 999_999,
+    *range(1, 22), *range(30, 100, 10), 31, 61, 71, 72, 77, 81, 91, 97, 99, 100, 101, 111, 180, 181, 200, 201,
+    280, 999, 1000, 1001, 1080, 1100, 1200, 2000, 2001, 21_000, 71_000, 80_000, 80_080, 81_000, 100_000,
+    200_000, 200_200, 280_000, 280_280, 999_999,
 )  # fmt: skip
 """Forms that no training set should miss: every word, every way to join them, every plural and its absence."""
 

@@ -1,6 +1,7 @@
 """A Q-graph drawn by levels: prerequisites above, what builds on them below."""
 
 import io
+import itertools
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -65,7 +66,7 @@ def _places(graph: QGraph, routes: Iterable[list[Waypoint]]) -> dict[Waypoint, f
         for point in route[1:-1]:
             rows[point[1]].append(point)
             neighbours[point] = []
-        for above, below in zip(route, route[1:], strict=False):
+        for above, below in itertools.pairwise(route):
             neighbours[above].append(below)
             neighbours[below].append(above)
     across = {point: x for row in rows for point, x in zip(row, _centred(len(row)), strict=True)}
@@ -90,7 +91,7 @@ def _centred(count: int) -> list[float]:
 def _draw_edge(axes: Axes, edge: Edge, points: list[tuple[float, float]]) -> None:
     """A curve that leaves and enters vertically."""
     vertices, codes = [points[0]], [Curve.MOVETO]
-    for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+    for (x0, y0), (x1, y1) in itertools.pairwise(points):
         middle = (y0 + y1) / 2
         vertices += [(x0, middle), (x1, middle), (x1, y1)]
         codes += [Curve.CURVE4] * 3
@@ -116,7 +117,9 @@ def _finish(axes: Axes, graph: QGraph, half: float, column: float) -> None:
         Line2D([], [], color=GREY, linewidth=1.0, label="data"),
         Line2D([], [], color=ORANGE, linewidth=1.3, linestyle=":", label="control"),
         Line2D([], [], color=ORANGE, linewidth=1.3, label="data and control"),
-        Line2D([], [], color=VERMILLION, marker="s", markerfacecolor="white", linestyle="", label="writes a token"),
+        Line2D(
+            [], [], color=VERMILLION, marker="s", markerfacecolor="white", linestyle="", label="writes a token"
+        ),
     ]
     axes.legend(handles=handles, loc="lower center", ncols=4, handletextpad=0.5, columnspacing=1.2)
 

@@ -18,9 +18,9 @@ PAD, BOS, SEP = "PAD", "BOS", "SEP"
 class SequenceTask:
     """What a sequence model is asked.
 
-    `prompt` gives the symbols of an input, `answer` those of its output with the end token. A vocabulary begins with
-    PAD and holds BOS and SEP. Panels are lists of inputs by name; `training` is one of them, and settings may be
-    chosen on `development` alone.
+    `prompt` gives the symbols of an input, `answer` those of its output with the end token. A vocabulary begins
+    with PAD and holds BOS and SEP. Panels are lists of inputs by name; `training` is one of them, and settings
+    may be chosen on `development` alone.
 
     >>> task = SequenceTask(
     ...     vocabulary=("PAD", "BOS", "SEP", "EOS", "a", "b"), positions=6, prompt=tuple,

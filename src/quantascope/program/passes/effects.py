@@ -1,7 +1,7 @@
 """Every quantum matters: somewhere, another output of it would have changed the token.
 
-The quantum's output is replaced by another one that it has elsewhere, and the program runs on from there. An emitter
-matters by itself, since its output is the token.
+The quantum's output is replaced by another one that it has elsewhere, and the program runs on from there. An
+emitter matters by itself, since its output is the token.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """Exactly one quantum writes the token of an event, and the token is in the vocabulary."""
 
-from typing import NamedTuple
+from typing import NamedTuple, no_type_check
 
 from quantascope.program.registry import Program
 from quantascope.program.traced import Traced
@@ -15,6 +15,7 @@ class Emission(NamedTuple):
     token: str
 
 
+@no_type_check
 def emission(program: Program, execution: Execution) -> Emission:
     """Who wrote the token of an execution."""
     result, state = execution.result, execution.state
@@ -32,7 +33,9 @@ def emission(program: Program, execution: Execution) -> Emission:
             "let one quantum take these values and return the token",
             state=state,
         )
-    written = [value for (index, _), value in zip(execution.shape, execution.values, strict=True) if index == emitter]
+    written = [
+        value for (index, _), value in zip(execution.shape, execution.values, strict=True) if index == emitter
+    ]
     if result._reading is not None or written != [result._value]:
         raise NoEmitter(
             f"the token {result._value!r} was changed after the quantum returned",

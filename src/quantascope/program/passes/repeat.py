@@ -50,7 +50,9 @@ def _difference(declaration: Declaration, event: Event, again: Rerun) -> Program
             quantum=names[one],
             state=event.state,
         )
-    ran = " and ".join(f"{names[index]} in one run" if index is not None else "nothing more" for index in (one, other))
+    ran = " and ".join(
+        f"{names[index]} in one run" if index is not None else "nothing more" for index in (one, other)
+    )
     traced = Tracer(declaration.program).run(event.state)
     if traced.shape == event.path.shape and traced.values == event.values:
         return EscapedValue(
