@@ -24,14 +24,16 @@ MAY_IMPORT = {
     "models": {"errors", "config", "tasks"},
     "training": {"errors", "config", "artefact", "run"},
     "acquisition": {"errors", "config", "theory", "tasks", "models"},
+    "priority": {"errors", "config", "artefact", "tasks", "models", "training", "acquisition"},
+    "scaling": {"errors", "theory", "tasks"},
     "engine": {"errors"},
     "provenance": set(),
     "sweep": {"errors", "config", "engine", "training"},
     "experiments": {
         "errors", "config", "artefact", "run", "theory", "tasks", "models", "training", "acquisition", "sweep",
-        "provenance",
+        "provenance", "priority", "scaling",
     },
-    "report": {"errors", "artefact", "theory", "acquisition", "experiments", "graph", "program", "sweep"},
+    "report": {"errors", "artefact", "theory", "acquisition", "scaling", "experiments", "graph", "program", "sweep"},
     "cli": {"errors", "artefact", "engine", "theory", "experiments", "program", "programs", "report", "sweep"},
 }  # fmt: skip
 

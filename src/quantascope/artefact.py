@@ -74,6 +74,12 @@ def read_tensors(path: Path, *, made_by: str | None) -> tuple[dict[str, Tensor],
         return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118
 
 
+def read_facts(path: Path) -> dict[str, Any]:
+    """The facts about a safetensors file alone; none if quantascope did not write it."""
+    with _readable(path), safetensors.safe_open(path, framework="pt") as file:
+        return json.loads((file.metadata() or {}).get(_ABOUT, "{}"))
+
+
 def write_table(path: Path, table: pl.DataFrame, *, made_by: str) -> None:
     """Write a table as parquet with the hash of the config that made it."""
     buffer = io.BytesIO()

@@ -17,7 +17,10 @@ import tyro
 
 from quantascope.errors import InvalidConfig, QuantascopeError
 
-Claim = Literal["flat-acquisition", "composed-staircase", "child-parent-order", "acquisition-clock", "hsp-demand"]
+Claim = Literal[
+    "flat-acquisition", "composed-staircase", "child-parent-order", "acquisition-clock", "hsp-demand",
+    "parameter-scaling", "data-scaling", "joint-frontier", "finite-size",
+]  # fmt: skip
 Preset = Literal["quick", "full", "paper"]
 Changes = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE ...", help_behavior_hint="")]
 Folder = Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")]
@@ -30,6 +33,7 @@ def reproduce(
     preset: Preset = "quick",
     set_: Changes = (),
     out: Folder = None,
+    engine: Annotated[str, tyro.conf.arg(metavar="local|dask://HOST:PORT")] = "local",
     workers: Number = None,
     threads: int = 1,
     publish: Folder = None,
@@ -45,12 +49,13 @@ def reproduce(
             paper's own set of runs.
         set_: Change settings of the preset, as in --set learner.training.steps=500.
         out: Folder for runs, result and figure; runs/CLAIM/PRESET if not given.
+        engine: Where the runs are made: processes of this machine, or the scheduler of a dask cluster.
         workers: Processes; as many as the cores hold if not given.
         threads: Threads of each process.
         publish: Also copy result and figure into this folder of committed results.
         json: Print the result as JSON instead of a table.
     """
-    from quantascope.engine import local_engine
+    from quantascope.engine import open_engine
     from quantascope.experiments import CLAIMS
     from quantascope.experiments import reproduce as run
     from quantascope.report.figures import write_figure
@@ -59,8 +64,10 @@ def reproduce(
 
     config = CLAIMS[claim].presets[preset].replace(_parse_changes(set_))
     folder = out or Path("runs") / claim / (f"{preset}-{config.hash()}" if set_ else preset)
-    with local_engine(threads=threads, workers=workers) as engine, SweepDisplay() as display:
-        done = run(CLAIMS[claim], config, preset=preset, folder=folder, engine=engine, watch=display)
+    if preset == "paper":
+        _announce_cost(CLAIMS[claim], config, engine=engine, threads=threads, workers=workers)
+    with open_engine(engine, threads=threads, workers=workers) as executor, SweepDisplay() as display:
+        done = run(CLAIMS[claim], config, preset=preset, folder=folder, engine=executor, watch=display)
     figure = write_figure(done)
     if publish:
         publish_result(done, publish)
@@ -69,6 +76,25 @@ def reproduce(
     else:
         print_result(done.result)
         print(f"result  {folder / 'result.json'}\nfigure  {figure}")
+
+
+def _announce_cost(claim: Any, config: Any, *, engine: str, threads: int, workers: int | None) -> None:
+    """Say what the paper's protocol takes here before it is begun."""
+    from quantascope.engine import LOCAL, cores
+    from quantascope.experiments.hsp_learner import use_threads
+
+    if claim.cost is None:
+        return
+    use_threads(threads)
+    processes = (workers or max(1, cores() // threads)) if engine == LOCAL else 1
+    jobs = list(claim.runs(config).values())
+    cost = claim.cost(jobs, processes)
+    where = f"{processes} processes of this machine" if engine == LOCAL else "one process like this one"
+    print(
+        f"{len(jobs)} runs of up to {max(claim.steps(job) for job in jobs):,} steps: about {cost} on {where}",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def scoreboard(
@@ -138,7 +164,11 @@ def train(
     steps = learner.training.steps
     with SweepDisplay() as display:
         curves = learn(
-            learner, out, lambda step, loss: display([RunStatus(out.name, steps, step, loss, step == steps)])
+            learner,
+            out,
+            lambda step, loss, acquired=None: display(
+                [RunStatus(out.name, steps, step, loss, step == steps, acquired)]
+            ),
         )
     outcome = {"run": str(out), **curves.summary()}
     if json:
@@ -161,7 +191,8 @@ def simulate(
 ) -> None:
     """Run Q-dynamics on a regular forest with prescribed demand: no network, any size.
 
-    Nodes of one depth are one class, so a billion quanta cost as much as ten.
+    Nodes of one depth are one class, so a billion quanta cost as much as ten. Beside each depth stands the
+    exponent that one would fit to a forest that ends there.
 
     Args:
         roots: Trees in the forest.
@@ -172,14 +203,18 @@ def simulate(
         json: Print the classes as JSON.
     """
     from quantascope.report.tables import print_simulation, simulation_rows
-    from quantascope.theory import parallel_classes, prescribed_classes, sequential_classes
+    from quantascope.theory import parallel_classes, prescribed_classes, sequential_classes, size_biases
 
     classes = prescribed_classes(roots=roots, branching=branching, depth=depth, alpha=alpha)
     outcome = parallel_classes(classes) if clock == "parallel" else sequential_classes(classes)
+    sizes = {}
+    if branching > 1:
+        depths = range(2, depth + 1)
+        sizes = {s.depth: s for s in size_biases(roots=roots, branching=branching, depths=depths, alpha=alpha)}
     if json:
-        _print_json({"quanta": int(classes.counts.sum()), "classes": simulation_rows(outcome)})
+        _print_json({"quanta": int(classes.counts.sum()), "classes": simulation_rows(outcome, sizes)})
     else:
-        print_simulation(outcome)
+        print_simulation(outcome, sizes, alpha)
 
 
 def compile(

@@ -10,14 +10,12 @@ import multiprocessing
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Executor, Future, wait
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from quantascope.config import Config
-from quantascope.engine import interrupts_held, stop
-from quantascope.errors import EngineFailed
+from quantascope.engine import engine_failure, interrupts_held, stop
 from quantascope.training import Progress
 
 Work = Callable[[Any, Path, Progress | None], Any]
@@ -34,6 +32,7 @@ class RunStatus:
     step: int
     loss: float | None
     finished: bool
+    acquired: int | None = None
 
 
 Watcher = Callable[[list[RunStatus]], None]
@@ -65,22 +64,21 @@ def run_all(
                 future.result()
             if not pending:
                 return
-    except BrokenProcessPool as error:
-        raise EngineFailed(
-            "a worker process died, perhaps for lack of memory; run the same command to resume"
-        ) from error
-    except BaseException:
+    except BaseException as error:
         stop(engine)
-        raise
+        failure = engine_failure(error)
+        if failure is None:
+            raise
+        raise failure from error
 
 
 def _work_noting_progress(work: Work, config: Config, path: Path) -> None:
     file = path / PROGRESS
 
-    def note(step: int, loss: float) -> None:
+    def note(step: int, loss: float, acquired: int | None = None) -> None:
         partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
         with contextlib.suppress(OSError):  # nobody's result depends on the display
-            partial.write_text(json.dumps({"step": step, "loss": loss}))
+            partial.write_text(json.dumps({"step": step, "loss": loss, "acquired": acquired}))
             partial.replace(file)
 
     try:
@@ -98,4 +96,4 @@ def _status(path: Path, steps: int, future: Future[None]) -> RunStatus:
         noted = json.loads((path / PROGRESS).read_text())
     finished = future.done() and future.exception() is None
     step = steps if finished else noted.get("step", 0)
-    return RunStatus(path.name, steps, step, noted.get("loss"), finished)
+    return RunStatus(path.name, steps, step, noted.get("loss"), finished, noted.get("acquired"))

@@ -22,7 +22,7 @@ def test_a_recorder_keeps_the_asked_steps_with_the_rates_summed_between_them(tmp
 
 
 def test_a_folder_without_checkpoints_says_how_to_get_them(tmp_path):
-    with pytest.raises(DamagedArtefact, match="has no checkpoints; train with checkpoints"):
+    with pytest.raises(DamagedArtefact, match="has no checkpoints; record some while training"):
         Trajectory.open(tmp_path)
 
 

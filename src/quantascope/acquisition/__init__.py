@@ -5,6 +5,7 @@ from quantascope.acquisition.forecast import Forecast, forecast, simulate_modes,
 from quantascope.acquisition.functional import evaluate_panel, functional_coefficient, mode_fraction
 from quantascope.acquisition.reconstruction import closed_step, reconstructed_loss
 from quantascope.acquisition.times import (
+    THRESHOLD,
     AcquisitionTimes,
     acquisition_times,
     first_crossing,
@@ -12,6 +13,7 @@ from quantascope.acquisition.times import (
 )
 
 __all__ = [
+    "THRESHOLD",
     "AcquisitionTimes",
     "ClockFit",
     "Forecast",

@@ -4,10 +4,14 @@ from quantascope.experiments import (
     acquisition_clock,
     child_parent_order,
     composed_staircase,
+    data_scaling,
+    finite_size,
     flat_acquisition,
     hsp_demand,
+    joint_frontier,
+    parameter_scaling,
 )
-from quantascope.experiments.claim import Claim, Reproduction, reproduce
+from quantascope.experiments.claim import Claim, Cost, Reproduction, reproduce
 from quantascope.experiments.result import Estimate, Result
 
 CLAIMS: dict[str, Claim] = {
@@ -18,7 +22,11 @@ CLAIMS: dict[str, Claim] = {
         child_parent_order.CLAIM,
         acquisition_clock.CLAIM,
         hsp_demand.CLAIM,
+        parameter_scaling.CLAIM,
+        data_scaling.CLAIM,
+        joint_frontier.CLAIM,
+        finite_size.CLAIM,
     )
 }
 
-__all__ = ["CLAIMS", "Claim", "Estimate", "Reproduction", "Result", "reproduce"]
+__all__ = ["CLAIMS", "Claim", "Cost", "Estimate", "Reproduction", "Result", "reproduce"]

@@ -5,7 +5,7 @@ runs    -> run directories  on an engine; those that are there are reused
 curves  -> figures          with intervals over runs
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,25 @@ from quantascope.experiments.result import Estimate, Result
 from quantascope.provenance import made_with
 from quantascope.run import RunDirectory
 from quantascope.sweep import Watcher, Work, run_all
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of one process and bytes of memory."""
+
+    seconds: float
+    memory: int
+
+    def __str__(self) -> str:
+        """For people.
+
+        >>> print(Cost(7200.0, 3 * 10**9))
+        2.0 hours, 3.0 GB
+        """
+        for size, unit in ((365 * 86400, "years"), (86400, "days"), (3600, "hours"), (60, "minutes")):
+            if self.seconds >= size:
+                return f"{self.seconds / size:,.1f} {unit}, {self.memory / 1e9:.1f} GB"
+        return f"{self.seconds:.0f} seconds, {self.memory / 1e9:.1f} GB"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +50,8 @@ class Claim:
     work: Work
     steps: Callable[[Any], int]
     measure: Callable[[Any, Mapping[str, Any]], Mapping[str, Estimate]]
+    cost: Callable[[Iterable[Any], int], Cost] | None = None
+    """Time and memory of all runs on a number of processes, where it is worth knowing before."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from quantascope.acquisition import AcquisitionTimes, acquisition_times, evaluate_panel
+from quantascope.acquisition import THRESHOLD, AcquisitionTimes, acquisition_times, evaluate_panel
 from quantascope.artefact import read_json, read_table, write_table
 from quantascope.config import Config, Count, Positive
 from quantascope.errors import InvalidConfig
@@ -30,7 +30,7 @@ from quantascope.tasks.hsp import (
     balanced_panel,
     build_forest,
 )
-from quantascope.training import History, Pace, Progress, TrainingConfig, train
+from quantascope.training import Evaluation, History, Pace, Progress, TrainingConfig, train
 
 METRICS = "metrics.parquet"
 
@@ -169,17 +169,38 @@ def _train(
     progress: Progress | None,
     pace: Pace | None,
 ) -> History:
+    seen = LatestCount()
     return train(
         TaskMLP(sensors=forest.sensors, tasks=len(forest.tasks), config=config.model, seed=config.model_seed),
         batches=FreshBatches(forest, batch_size=config.batch_size, seed=config.data_seed),
         objective=task_objective,
         config=config.training,
         seed=config.model_seed,
-        evaluate=lambda model: _measure(model, panel),
+        evaluate=seen.noting(lambda model: _measure(model, panel)),
         run=run,
-        progress=progress,
+        progress=progress and seen.telling(progress),
         pace=pace,
     )
+
+
+class LatestCount:
+    """Carries the number of acquired functions from the evaluations to the progress display."""
+
+    acquired: int | None = None
+
+    def noting(self, evaluate: Evaluation) -> Evaluation:
+        """The same evaluation, whose count is remembered; the largest if several networks are evaluated."""
+
+        def noted(model: Any) -> Mapping[str, np.ndarray]:
+            values = evaluate(model)
+            self.acquired = int((values["coefficient"] >= THRESHOLD).sum(-1).max())
+            return values
+
+        return noted
+
+    def telling(self, progress: Progress) -> Progress:
+        """The same display, told the latest count as well."""
+        return lambda step, loss, acquired=None: progress(step, loss, self.acquired)
 
 
 def task_objective(model: torch.nn.Module, batch: Batch, step: int) -> dict[str, torch.Tensor]:

@@ -52,6 +52,17 @@ class Estimate:
             bootstrap=bootstrap_interval(seen),
         )
 
+    @classmethod
+    def pooled(cls, says: str, values: Sequence[float], unit: str = "") -> "Estimate":
+        """One value of all runs together, which comes first; the others are of runs drawn anew, for its interval.
+
+        >>> Estimate.pooled("slope", [2.0, *range(5)]).low
+        0.1
+        """
+        value, *drawn = values
+        low, high = (float(end) for end in np.percentile(drawn, [2.5, 97.5]))
+        return cls(says, unit, (float(value),), 0, float(value), low, high, (low, high))
+
     @property
     def runs(self) -> str:
         """How many runs define the figure, and of how many."""

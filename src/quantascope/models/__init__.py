@@ -1,12 +1,15 @@
 """The networks: an MLP for sparse parity, a Transformer for sequences."""
 
-from quantascope.models.mlp import MLPConfig, TaskMLP, logits
+from quantascope.models.cohort import Cohort
+from quantascope.models.mlp import MLPConfig, MuMLPConfig, TaskMLP, logits
 from quantascope.models.predictions import Predictions, decode, predict
 from quantascope.models.transformer import Execution, Transformer, TransformerConfig
 
 __all__ = [
+    "Cohort",
     "Execution",
     "MLPConfig",
+    "MuMLPConfig",
     "Predictions",
     "TaskMLP",
     "Transformer",

@@ -8,8 +8,12 @@ All parameters live in one flat tensor, so that an optimizer step is one fused k
 differentiable PyTorch over named views of it; `loss_and_gradient` is the same function with its gradient
 written out over reused buffers, which is what makes small networks train several times faster than
 layer-by-layer autograd.
+
+`MuMLPConfig` asks for the maximal-update parametrization (muP): initial weights, learning rates and a factor in
+front of the readout change with width so that every layer moves as much at any width as it does at `base_width`.
 """
 
+import itertools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -27,6 +31,25 @@ class MLPConfig(Config):
 
     width: Positive = 256
     hidden_layers: Positive = 2
+
+    @property
+    def width_multiplier(self) -> float:
+        """How much wider than its base a network is that is parametrized by width; 1 if it is not."""
+        return 1.0
+
+
+class MuMLPConfig(MLPConfig):
+    """The same network under muP; at its base width it is the standard one.
+
+    The `mup` package also wants a delta width, to see which axes grow. Here they are known by name.
+    """
+
+    base_width: Positive = 8
+
+    @property
+    def width_multiplier(self) -> float:
+        """How much wider than its base the network is."""
+        return self.width / self.base_width
 
 
 class TaskMLP(nn.Module):
@@ -52,11 +75,45 @@ class TaskMLP(nn.Module):
         self.register_load_state_dict_pre_hook(_join_layers)
 
     def _initialise(self, generator: torch.Generator) -> None:
-        """PyTorch's default for linear layers, U(±1/√inputs); the first reads sensors and the one-hot task."""
+        """PyTorch's default for linear layers, U(±1/√inputs); the first reads sensors and the one-hot task.
+
+        Under muP, biases and readout keep the bound that they have at the base width.
+        """
         for name, view in self.split(self.theta.detach()).items():
-            layer = int(name.split(".")[1]) if "." in name else 0
+            layer = _layer_of(name)
             inputs = self.sensors + self.tasks if layer == 0 else self.config.width
+            if layer > 0 and (name.startswith("bias") or layer == self.config.hidden_layers):
+                inputs /= self.config.width_multiplier
             view.uniform_(-1 / math.sqrt(inputs), 1 / math.sqrt(inputs), generator=generator)
+
+    def rate_factor(self, name: str, optimizer: str) -> float:
+        """What muP multiplies the learning rate of a named parameter with.
+
+        A parameter is a matrix if both its axes grow with width, a vector if one does.
+        """
+        wider, layer = self.config.width_multiplier, _layer_of(name)
+        matrix = name.startswith("weight") and 0 < layer < self.config.hidden_layers
+        fixed = name == f"bias.{self.config.hidden_layers}"
+        if optimizer == "sgd":
+            return 1.0 if matrix or fixed else wider
+        return 1 / wider if matrix else 1.0
+
+    def parameter_groups(self, optimizer: str) -> dict[float, list[Tensor]]:
+        """Parameters by the factor of their rate: all of `theta`, or pieces that share its memory."""
+        factors = {name: self.rate_factor(name, optimizer) for name in self.shapes}
+        if len(set(factors.values())) == 1:
+            return {factors["embedding"]: [self.theta]}
+        if self.theta.grad is None:
+            self.theta.grad = torch.zeros_like(self.theta)
+        groups: dict[float, list[Tensor]] = {}
+        start = 0
+        for factor, names in itertools.groupby(self.shapes, key=lambda name: factors[name]):
+            end = start + sum(math.prod(self.shapes[name]) for name in names)
+            piece = self.theta.detach()[start:end]
+            piece.grad = self.theta.grad[start:end]
+            groups.setdefault(factor, []).append(piece)
+            start = end
+        return groups
 
     def split(self, flat: Tensor) -> dict[str, Tensor]:
         """Named views of a tensor laid out like the parameters."""
@@ -68,7 +125,7 @@ class TaskMLP(nn.Module):
         self, signs: Float[Tensor, "batch sensors"], task: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch 2"]:
         """Logits of the labels 0 and 1."""
-        return logits(self.split(self.theta), signs, task)
+        return logits(self.split(self.theta), signs, task, readout_factor=1 / self.config.width_multiplier)
 
     @torch.no_grad()
     def loss_and_gradient(
@@ -86,15 +143,26 @@ class TaskMLP(nn.Module):
 
 
 def logits(
-    parameters: Mapping[str, Tensor], signs: Float[Tensor, "batch sensors"], task: Int[Tensor, " batch"]
+    parameters: Mapping[str, Tensor],
+    signs: Float[Tensor, "batch sensors"],
+    task: Int[Tensor, " batch"],
+    *,
+    readout_factor: float = 1.0,
 ) -> Float[Tensor, "batch 2"]:
     """The network as a pure function of its named parameters."""
     conditioning = (parameters["embedding"] + parameters["bias.0"])[task]
     hidden = torch.addmm(conditioning, signs, parameters["weight.0"].T)
     layers = sum(name.startswith("weight.") for name in parameters)
     for layer in range(1, layers):
-        hidden = torch.addmm(parameters[f"bias.{layer}"], hidden.relu_(), parameters[f"weight.{layer}"].T)
+        factor = readout_factor if layer == layers - 1 else 1.0
+        bias, weight = parameters[f"bias.{layer}"], parameters[f"weight.{layer}"]
+        hidden = torch.addmm(bias, hidden.relu_(), weight.T, alpha=factor)
     return hidden
+
+
+def _layer_of(name: str) -> int:
+    """The layer of a named parameter; the embedding belongs to the first."""
+    return int(name.split(".")[1]) if "." in name else 0
 
 
 def _shapes(sensors: int, tasks: int, config: MLPConfig) -> dict[str, tuple[int, ...]]:
@@ -123,6 +191,7 @@ class _Workspace:
         self.bias = [values[f"bias.{layer}"] for layer in layers]
         self.weight_gradient = [gradients[f"weight.{layer}"] for layer in layers]
         self.bias_gradient = [gradients[f"bias.{layer}"] for layer in layers]
+        self.readout_factor = 1 / model.config.width_multiplier
         self.delta = [theta.new_empty(batch, model.config.width) for _ in range(2)]
 
 
@@ -135,11 +204,11 @@ def _loss_and_gradient(space: _Workspace, signs: Tensor, task: Tensor, target: T
         hidden = torch.addmm(space.bias[layer], hidden, space.transposed[layer]).relu_()
         activations.append(hidden)
     # A two-way softmax depends on the difference of its logits alone.
-    readout = space.weight[last][1] - space.weight[last][0]
+    readout = (space.weight[last][1] - space.weight[last][0]).mul_(space.readout_factor)
     margin = torch.mv(hidden, readout).add_(space.bias[last][1] - space.bias[last][0]).mul_(target)
     slope = torch.sigmoid(-margin).mul_(target).mul_(-1 / len(task))
 
-    torch.mv(hidden.T, slope, out=space.weight_gradient[last][1])
+    torch.mv(hidden.T, slope, out=space.weight_gradient[last][1]).mul_(space.readout_factor)
     torch.neg(space.weight_gradient[last][1], out=space.weight_gradient[last][0])
     torch.sum(slope, 0, out=space.bias_gradient[last][1])
     torch.neg(space.bias_gradient[last][1], out=space.bias_gradient[last][0])

@@ -14,7 +14,7 @@ _SECONDS_BETWEEN_LOG_LINES = 30.0
 
 
 class SweepDisplay:
-    """Call it with the status of all runs; it shows run, step, loss and time left."""
+    """Call it with the status of all runs; it shows run, step, loss, acquired functions and time left."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)
@@ -56,20 +56,26 @@ class SweepDisplay:
 
 
 def _table(statuses: list[RunStatus], left: dict[str, float | None]) -> Table:
-    table = Table("run", "step", "of", "loss", "time left")
+    table = Table("run", "step", "of", "loss", "acquired", "time left")
     for status in statuses:
         loss = "" if status.loss is None else f"{status.loss:.4f}"
+        acquired = "" if status.acquired is None else f"{status.acquired}"
         remaining = "done" if status.finished else "waiting" if status.step == 0 else clock(left[status.label])
-        table.add_row(status.label, f"{status.step:,}", f"{status.steps:,}", loss, remaining)
+        table.add_row(status.label, f"{status.step:,}", f"{status.steps:,}", loss, acquired, remaining)
     return table
 
 
 def _line(statuses: list[RunStatus], left: dict[str, float | None], elapsed: float) -> str:
-    moving = [f"{s.label} {s.step:,}/{s.steps:,}" for s in statuses if s.step and not s.finished]
-    longest = max((value for s in statuses if not s.finished and (value := left[s.label])), default=None)
+    """How many runs are done, and a line for each that moves."""
     finished = sum(s.finished for s in statuses)
-    rest = f"; {', '.join(moving)}; {clock(longest)} left in these" if moving else ""
-    return f"[{clock(elapsed)}] {finished} of {len(statuses)} runs done{rest}"
+    moving = [s for s in statuses if s.step and not s.finished]
+    lines = [f"[{clock(elapsed)}] {finished} of {len(statuses)} runs done"]
+    for status in moving:
+        loss = "" if status.loss is None else f"   loss {status.loss:.4f}"
+        acquired = "" if status.acquired is None else f"   acquired {status.acquired:4d}"
+        step = f"step {status.step:,} of {status.steps:,}"
+        lines.append(f"    {status.label}   {step}{loss}{acquired}   {clock(left[status.label])} left")
+    return "\n".join(lines)
 
 
 def clock(seconds: float | None) -> str:

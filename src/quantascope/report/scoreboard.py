@@ -55,8 +55,8 @@ class Row:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the paper's number lies within the range of our runs."""
-        if self.estimate is None:
+        """Whether the paper's number lies within the range of our runs, if any run could tell."""
+        if self.estimate is None or not (self.estimate.values or self.estimate.undefined):
             return "not run"
         if self.stated is None:
             return "new"
@@ -129,16 +129,56 @@ def _worth(result: Result) -> tuple[int, int]:
 
 
 def scoreboard(results: Path) -> list[Row]:
-    """All rows: the paper's figures in its order, each claim followed by what is new in it."""
+    """All rows: the paper's figures in its order, each claim followed by what is new in it, then new claims."""
     paper, ours = read_paper(results), read_results(results)
     rows: list[Row] = []
-    for claim in dict.fromkeys(figure.claim for figure in paper):
+    for claim in dict.fromkeys([*(figure.claim for figure in paper), *ours]):
         stated = {figure.figure: figure for figure in paper if figure.claim == claim}
         result = ours.get(claim)
         measured = dict(result.figures) if result else {}
         keys = [*stated, *(key for key in measured if key not in stated)]
         rows += [Row(claim, key, stated.get(key), result, measured.get(key)) for key in keys]
     return rows
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """The mechanism tested at one level: exponents of the law, of the finite system, and measured."""
+
+    claim: str
+    level: str
+    target: Estimate
+    predicted: Estimate
+    measured: Estimate
+
+    def cells(self) -> list[str]:
+        """Claim, target, prediction and measurement as text, with intervals."""
+        shown = [number(self.target.mean)]
+        for estimate in (self.predicted, self.measured):
+            between = f" [{number(estimate.low)}, {number(estimate.high)}]" if estimate.low is not None else ""
+            shown.append(f"{number(estimate.mean)}{between}")
+        return [self.claim, *shown]
+
+
+MECHANISM_COLUMNS = ("claim", "law", "finite-system prediction", "measured")
+
+
+def mechanism(rows: list[Row]) -> list[Mechanism]:
+    """The claims that compare a law with a finite-system prediction, level by level."""
+    estimates = {(row.claim, row.figure): row.estimate for row in rows if row.estimate}
+    found: list[Mechanism] = []
+    for (claim, figure), measured in estimates.items():
+        level = figure.removeprefix("exponent_")
+        target, predicted = estimates.get((claim, f"target_{level}")), estimates.get((claim, f"predicted_{level}"))
+        if figure.startswith("exponent_") and target and predicted:
+            found.append(Mechanism(claim, level, target, predicted, measured))
+    return found
+
+
+def mechanism_markdown(rows: list[Row]) -> str:
+    """The same as a Markdown table."""
+    lines = [f"| {' | '.join(MECHANISM_COLUMNS)} |", "|---|---:|---|---|"]
+    return "\n".join([*lines, *(f"| {' | '.join(one.cells())} |" for one in mechanism(rows))])
 
 
 def as_markdown(rows: list[Row]) -> str:

@@ -1,5 +1,6 @@
 """Results as tables in a terminal, and their publication."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from rich.console import Console
@@ -9,8 +10,8 @@ from quantascope.artefact import write_bytes, write_json
 from quantascope.errors import InvalidConfig
 from quantascope.experiments import CLAIMS, Reproduction, Result
 from quantascope.program import CompiledProgram
-from quantascope.report.scoreboard import COLUMNS, Row, number, span
-from quantascope.theory import ClassAcquisitions
+from quantascope.report.scoreboard import COLUMNS, MECHANISM_COLUMNS, Row, mechanism, number, span
+from quantascope.theory import ClassAcquisitions, SizeBias
 
 _COLOURS = {"reproduced": "green", "differs": "yellow", "new": "cyan"}
 _WIDTH_OF_A_LOG = 120
@@ -61,10 +62,18 @@ def print_scoreboard(rows: list[Row]) -> None:
             out.print(table)
         if missing:
             out.print(f"{claim}: {missing} figures not run", style="dim", highlight=False)
+    tests = mechanism(rows)
+    if tests:
+        table = _table(*MECHANISM_COLUMNS, title="exponents: the law, the finite system, the networks")
+        for one in tests:
+            table.add_row(*one.cells())
+        out.print(table)
 
 
-def simulation_rows(outcome: ClassAcquisitions) -> list[dict[str, int | float]]:
-    """One row for each depth of a simulated forest."""
+def simulation_rows(
+    outcome: ClassAcquisitions, sizes: Mapping[int, SizeBias]
+) -> list[dict[str, int | float | None]]:
+    """One row for each depth of a simulated forest, with the exponents fitted to a forest that ends there."""
     classes = outcome.classes
     return [
         {
@@ -75,23 +84,28 @@ def simulation_rows(outcome: ClassAcquisitions) -> list[dict[str, int | float]]:
             "first": float(outcome.first[depth]),
             "last": float(outcome.last[depth]),
             "loss_after": float(outcome.loss(outcome.last[depth])[0]),
+            "exponent_compositional": sizes[depth].compositional if depth in sizes else None,
+            "exponent_direct": sizes[depth].direct if depth in sizes else None,
         }
         for depth in range(len(classes.counts))
     ]
 
 
-def print_simulation(outcome: ClassAcquisitions) -> None:
-    """The depth classes of a simulated forest."""
-    columns = ("depth", "quanta", "demand", "query", "first", "last", "loss")
-    table = _table(*columns, title=f"{outcome.classes.counts.sum():,} quanta", names=0)
-    for row in simulation_rows(outcome):
+def print_simulation(outcome: ClassAcquisitions, sizes: Mapping[int, SizeBias], alpha: float) -> None:
+    """The depth classes of a simulated forest, and the exponents of forests that end at each depth."""
+    columns = ("depth", "quanta", "demand", "query", "first", "last", "loss", "exponent", "if direct")
+    table = _table(*columns, title=f"{outcome.classes.counts.sum():,} quanta, α = {alpha:g}", names=0)
+    for row in simulation_rows(outcome, sizes):
         depth, quanta, *others = row.values()
-        table.add_row(f"{depth}", f"{quanta:,}", *(f"{value:.3g}" for value in others))
+        table.add_row(f"{depth}", f"{quanta:,}", *("" if value is None else f"{value:.3g}" for value in others))
     console().print(table)
     print(
         "demand: closure demand of a node; query: its query probability; first, last: when the class is acquired,"
     )
-    print("in units of κ/p; loss: unmet query probability after that.")
+    print(
+        "in units of κ/p; loss: unmet query probability after that; exponent: what one would fit to the loss of a"
+    )
+    print("forest that ends at this depth, learned in the order of the poset, or directly by query probability.")
 
 
 def print_program(compiled: CompiledProgram) -> None:

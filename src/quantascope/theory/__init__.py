@@ -27,6 +27,7 @@ from quantascope.theory.dynamics import (
     sequential,
     task_times,
 )
+from quantascope.theory.finite_size import SizeBias, fitted_exponent, loss_by_count, size_biases
 from quantascope.theory.poset import Poset
 from quantascope.theory.resources import (
     data_exponent,
@@ -62,6 +63,7 @@ __all__ = [
     "FeatureReuse",
     "MissingAncestors",
     "Poset",
+    "SizeBias",
     "beta_for",
     "binary_entropy",
     "closure_demand",
@@ -72,7 +74,9 @@ __all__ = [
     "data_frontier_exponent",
     "example_priority",
     "exponent",
+    "fitted_exponent",
     "initial_loss",
+    "loss_by_count",
     "loss_curve",
     "nand_path",
     "nand_probability",
@@ -90,6 +94,7 @@ __all__ = [
     "regular_forest",
     "sequential",
     "sequential_classes",
+    "size_biases",
     "staircase",
     "tail_bounds",
     "tail_sum",

@@ -15,7 +15,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -34,8 +34,12 @@ from quantascope.training.trajectory import Recorder
 
 Evaluation = Callable[[Any], Mapping[str, np.ndarray]]
 """Named arrays measured on the model; the loop stacks them over evaluations."""
-Progress = Callable[[int, float], None]
-"""Told the steps taken and the latest loss, a few times a second."""
+
+
+class Progress(Protocol):
+    """Told the steps taken and the latest loss a few times a second, by those who count also what is acquired."""
+
+    def __call__(self, step: int, loss: float, acquired: int | None = None) -> None: ...
 
 
 class TrainingConfig(Config):
@@ -59,9 +63,13 @@ class TrainingConfig(Config):
 
 @dataclass(frozen=True, kw_only=True)
 class Pace:
-    """Seconds between saved states and between words to the progress display; no effect on the numbers."""
+    """Seconds between saved states and between words to the progress display; no effect on the numbers.
+
+    Where saving is slow, because the model or its history is large, it takes at most a share of the time.
+    """
 
     save: float = 10.0
+    saving_share: float = 0.02
     report: float = 0.5
 
 
@@ -88,6 +96,7 @@ def train(
     state = (load_state(run, model, optimizer) if run else None) or TrainingState()
     recorder = _recorder(model, config, run, state)
     saved = reported = time.monotonic()
+    until_save = pace.save
     loss = math.nan
     with deferred() as asked_to_end:
         for step in range(state.step, config.steps):
@@ -95,7 +104,7 @@ def train(
                 state.note_evaluation(evaluate(model))
             rate = config.optimizer.learning_rate * config.schedule.factor(step, config.steps)
             for group in optimizer.param_groups:
-                group["lr"] = rate
+                group["lr"] = rate * group["factor"]
             loss = _finite_loss(objective(model, batches(step), step), step, config, run)
             optimizer.step()
             state.note_update(loss)
@@ -103,9 +112,10 @@ def train(
                 recorder.step(rate)
                 state.mass = recorder.mass
             now = time.monotonic()
-            if run and (now - saved >= pace.save or asked_to_end()):
+            if run and (now - saved >= until_save or asked_to_end()):
                 save_state(run, model, optimizer, state)
                 saved = time.monotonic()
+                until_save = max(pace.save, (saved - now) / pace.saving_share)
             if asked_to_end():
                 raise KeyboardInterrupt
             if progress and now - reported >= pace.report:

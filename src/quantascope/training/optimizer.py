@@ -51,13 +51,23 @@ class ScheduleConfig(Config):
 
 
 def build_optimizer(model: nn.Module, config: OptimizerConfig) -> torch.optim.Optimizer:
-    """The optimizer of a model's parameters, as one fused kernel."""
-    parameters = list(model.parameters())
-    rate, decay = config.learning_rate, config.weight_decay
+    """The optimizer of a model's parameters, as one fused kernel.
+
+    A model whose parametrization asks for several learning rates says so in `parameter_groups(optimizer)`, which
+    returns parameters by the factor of their rate. Weight decay, which acts through the rate, is divided by it.
+    """
+    grouped = getattr(model, "parameter_groups", None)
+    groups = grouped(config.name) if grouped else {1.0: list(model.parameters())}
+    decay = config.weight_decay
+    parameters = [
+        {"params": pieces, "factor": factor, "lr": config.learning_rate * factor, "weight_decay": decay / factor}
+        for factor, pieces in groups.items()
+    ]
+    rate = config.learning_rate
     match config.name:
         case "sgd":
-            return torch.optim.SGD(parameters, rate, config.momentum, weight_decay=decay, fused=True)
+            return torch.optim.SGD(parameters, rate, config.momentum, fused=True)
         case "adam":
-            return torch.optim.Adam(parameters, rate, config.betas, config.epsilon, decay, fused=True)
+            return torch.optim.Adam(parameters, rate, config.betas, config.epsilon, fused=True)
         case "adamw":
-            return torch.optim.AdamW(parameters, rate, config.betas, config.epsilon, decay, fused=True)
+            return torch.optim.AdamW(parameters, rate, config.betas, config.epsilon, fused=True)

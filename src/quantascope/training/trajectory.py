@@ -1,18 +1,25 @@
 """The trajectory of a training run: parameters at chosen steps, with the learning-rate mass between them.
 
-A checkpoint is `checkpoints/step-*.safetensors`; it records its step and the learning rates summed up to it.
+Ours is written by a `Recorder`: `checkpoints/step-*.safetensors`, each with its step and the learning rates summed
+up to it. A folder of somebody else's safetensors files is read as well: the step is the last number in the name of
+a file, or of the folder that holds the file or its shards. Then the learning-rate mass is not known.
 """
 
-from collections.abc import Collection
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from quantascope.artefact import read_tensors, write_tensors
-from quantascope.errors import DamagedArtefact
+from quantascope.artefact import read_facts, read_tensors, write_tensors
+from quantascope.errors import DamagedArtefact, InvalidConfig
+
+Shards = tuple[Path, ...]
+Reader = Callable[[Shards], dict[str, Tensor]]
+"""Named parameters from the files of one checkpoint."""
 
 
 def checkpoint_file(folder: Path, step: int) -> Path:
@@ -21,16 +28,16 @@ def checkpoint_file(folder: Path, step: int) -> Path:
 
 
 class Recorder:
-    """Keeps a model's parameters at the given steps; three lines in any training loop.
+    """Keeps a model's parameters at the given steps, or at every so many; three lines in any training loop.
 
     >>> import tempfile
     >>> model, folder = nn.Linear(1, 1), tempfile.mkdtemp()
-    >>> recorder = Recorder(model, folder, steps=range(0, 3, 2))
-    >>> for _ in range(2):
+    >>> recorder = Recorder(model, folder, steps=2)
+    >>> for _ in range(4):
     ...     recorder.step(0.1)
     >>> trajectory = Trajectory.open(folder)
     >>> trajectory.steps, trajectory.learning_rate_mass
-    (array([0, 2]), array([0.2]))
+    (array([0, 2, 4]), array([0.2, 0.2]))
     """
 
     def __init__(
@@ -38,11 +45,13 @@ class Recorder:
         model: nn.Module,
         folder: Path | str,
         *,
-        steps: Collection[int],
+        steps: int | Collection[int] = 100,
         made_by: str = "",
         at: int = 0,
         mass: float = 0.0,
     ) -> None:
+        if isinstance(steps, int) and steps < 1:
+            raise InvalidConfig(f"cannot keep a checkpoint every {steps} steps; give at least 1")
         self._model, self._folder, self._steps, self._made_by = model, Path(folder), steps, made_by
         self.at, self.mass = at, mass
         self._keep()
@@ -54,36 +63,128 @@ class Recorder:
         self._keep()
 
     def _keep(self) -> None:
-        if self.at in self._steps:
+        due = self.at % self._steps == 0 if isinstance(self._steps, int) else self.at in self._steps
+        if due:
             file = checkpoint_file(self._folder, self.at)
             write_tensors(file, self._model.state_dict(), made_by=self._made_by, step=self.at, mass=self.mass)
+
+
+def load_shards(shards: Shards) -> dict[str, Tensor]:
+    """The tensors of one checkpoint."""
+    tensors: dict[str, Tensor] = {}
+    for shard in shards:
+        tensors |= read_tensors(shard, made_by=None)[0]
+    return tensors
 
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
     """Checkpoints of one run in the order of their steps."""
 
-    folder: Path
     steps: Int[np.ndarray, " checkpoints"]
-    learning_rate_mass: Float[np.ndarray, " intervals"]
+    files: tuple[Shards, ...]
+    mass: Float[np.ndarray, " checkpoints"] | None
+    reader: Reader = load_shards
 
     @classmethod
-    def open(cls, folder: Path | str) -> "Trajectory":
-        """The trajectory that was recorded in a run directory."""
+    def open(cls, folder: Path | str, reader: Reader = load_shards) -> "Trajectory":
+        """The trajectory in a run directory or in any folder of safetensors files."""
         folder = Path(folder)
-        about = []
-        for file in sorted(folder.glob("checkpoints/step-*.safetensors")):
-            _, facts = read_tensors(file, made_by=None)
+        if not folder.is_dir():
+            raise DamagedArtefact(f"there is no folder {folder}; give a run directory or a folder of checkpoints")
+        ours = sorted(folder.glob("checkpoints/step-*.safetensors"))
+        if ours:
+            return cls._of_facts(ours)
+        found = find_checkpoints(folder)
+        if not found:
+            raise DamagedArtefact(
+                f"{folder} has no checkpoints; record some while training, or name a folder of safetensors files"
+            )
+        for step, candidates in found.items():
+            if len(candidates) > 1:
+                names = " and ".join(str(candidate[0]) for candidate in candidates[:2])
+                raise DamagedArtefact(f"step {step} is there twice, as {names}; remove one")
+        return cls.of_files({step: candidates[0] for step, candidates in found.items()}, reader)
+
+    @classmethod
+    def of_files(cls, files: Mapping[int, Path | Iterable[Path]], reader: Reader = load_shards) -> "Trajectory":
+        """The trajectory of given files, or given shards, by step."""
+        steps = sorted(files)
+        shards = [files[step] for step in steps]
+        return cls(
+            np.array(steps, dtype=np.int64),
+            tuple((shard,) if isinstance(shard, Path) else tuple(shard) for shard in shards),
+            None,
+            reader,
+        )
+
+    @classmethod
+    def _of_facts(cls, files: list[Path]) -> "Trajectory":
+        about: dict[int, tuple[Path, float]] = {}
+        for file in files:
+            facts = read_facts(file)
             if not {"step", "mass"} <= facts.keys():
                 raise DamagedArtefact(
                     f"{file} does not say its step and learning-rate mass; it is not a checkpoint of ours"
                 )
-            about.append((facts["step"], facts["mass"]))
-        if not about:
-            raise DamagedArtefact(f"{folder} has no checkpoints; train with checkpoints to record a trajectory")
-        steps, mass = zip(*sorted(about), strict=True)
-        return cls(folder, np.array(steps), np.diff(mass))
+            if facts["step"] in about:
+                raise DamagedArtefact(
+                    f"step {facts['step']} is there twice, as {about[facts['step']][0]} and {file}; remove one"
+                )
+            about[facts["step"]] = file, facts["mass"]
+        steps = sorted(about)
+        return cls(
+            np.array(steps, dtype=np.int64),
+            tuple((about[step][0],) for step in steps),
+            np.array([about[step][1] for step in steps]),
+        )
+
+    def __len__(self) -> int:
+        """How many checkpoints there are."""
+        return len(self.steps)
+
+    @property
+    def learning_rate_mass(self) -> Float[np.ndarray, " intervals"]:
+        """Learning rates summed over each interval."""
+        if self.mass is None:
+            raise InvalidConfig("these checkpoints do not say their learning rates; use the path rule")
+        return np.diff(self.mass)
+
+    def at(self, steps: Iterable[int]) -> "Trajectory":
+        """The same trajectory at fewer steps."""
+        place = {int(step): index for index, step in enumerate(self.steps)}
+        wanted = [int(step) for step in steps]
+        for step in wanted:
+            if step not in place:
+                near = int(self.steps[np.abs(self.steps - step).argmin()])
+                raise DamagedArtefact(f"there is no checkpoint of step {step}; the nearest is of step {near}")
+        index = [place[step] for step in wanted]
+        mass = None if self.mass is None else self.mass[index]
+        return replace(self, steps=self.steps[index], files=tuple(self.files[i] for i in index), mass=mass)
 
     def load(self, index: int) -> dict[str, Tensor]:
         """Named parameters of the checkpoint with this index."""
-        return read_tensors(checkpoint_file(self.folder, int(self.steps[index])), made_by=None)[0]
+        return self.reader(self.files[index])
+
+
+def find_checkpoints(folder: Path) -> dict[int, list[Shards]]:
+    """Every checkpoint under a folder by the step in its name: more than one where a step is there twice."""
+    found: dict[int, list[Shards]] = {}
+    by_folder: dict[Path, list[Path]] = {}
+    folder = folder / "checkpoints" if (folder / "checkpoints").is_dir() else folder
+    for file in sorted(folder.rglob("*.safetensors")):
+        inside = file.parent != folder and _number(file.parent.name) is not None
+        if inside:
+            by_folder.setdefault(file.parent, []).append(file)
+        elif (step := _number(file.stem)) is not None:
+            found.setdefault(step, []).append((file,))
+    for parent, files in by_folder.items():
+        step = _number(parent.name)
+        assert step is not None
+        found.setdefault(step, []).append(tuple(files))
+    return dict(sorted(found.items()))
+
+
+def _number(name: str) -> int | None:
+    numbers = re.findall(r"\d+", name)
+    return int(numbers[-1]) if numbers else None

@@ -12,8 +12,12 @@ from quantascope.report.figures import (
     acquisition_clock,
     child_parent_order,
     composed_staircase,
+    data_scaling,
+    finite_size,
     flat_acquisition,
     hsp_demand,
+    joint_frontier,
+    parameter_scaling,
 )
 from quantascope.report.figures.style import house_style
 
@@ -23,6 +27,10 @@ DRAWERS: dict[str, Callable[[Reproduction], Figure]] = {
     "child-parent-order": child_parent_order.draw,
     "acquisition-clock": acquisition_clock.draw,
     "hsp-demand": hsp_demand.draw,
+    "parameter-scaling": parameter_scaling.draw,
+    "data-scaling": data_scaling.draw,
+    "joint-frontier": joint_frontier.draw,
+    "finite-size": finite_size.draw,
 }
 
 

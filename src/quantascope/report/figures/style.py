@@ -1,6 +1,6 @@
 """How figures look: one palette that survives colour-blindness and print, and the panels that claims share."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from quantascope.experiments import Result
 from quantascope.experiments.forecasts import Forecasts
 
 # Okabe and Ito's palette.
@@ -65,6 +66,38 @@ def log_axes(axes: Axes, *, x: Quantity, y: Quantity) -> None:
         axis.set_minor_formatter(NullFormatter())
         if not np.isfinite(axis.get_data_interval()).all():
             axis.set_view_interval(1, 10, ignore=True)  # nothing was acquired: an empty panel
+
+
+LEVEL_STYLES = ((BLUE, "o"), (VERMILLION, "s"), (GREEN, "^"), (PURPLE, "D"), (ORANGE, "v"))
+"""Colour and marker of each demand exponent, in the order of a claim."""
+
+
+def exponent_panel(axes: Axes, result: Result, levels: Sequence[str], columns: Mapping[str, str]) -> None:
+    """Exponents of each level side by side, with their intervals over seeds; `columns` maps figures to labels."""
+    for row, level in enumerate(levels):
+        colour, marker = LEVEL_STYLES[row % len(LEVEL_STYLES)]
+        offset = 0.16 * (row - (len(levels) - 1) / 2)
+        for place, figure in enumerate(columns):
+            estimate = result.figures[f"{figure}_{level}"]
+            if estimate.mean is None:
+                continue
+            low = estimate.mean if estimate.low is None else estimate.low
+            high = estimate.mean if estimate.high is None else estimate.high
+            reach = [[estimate.mean - low], [high - estimate.mean]]
+            label = f"α = {level.replace('_', '.')}" if place == 0 else None
+            axes.errorbar(
+                place + offset,
+                estimate.mean,
+                yerr=reach,
+                color=colour,
+                marker=marker,
+                capsize=2,
+                lw=1,
+                label=label,
+            )
+    axes.set_xticks(range(len(columns)), list(columns.values()))
+    axes.set(xlim=(-0.5, len(columns) - 0.5), ylabel="exponent")
+    axes.legend(loc="best", handletextpad=0.3)
 
 
 def forecast_panel(axes: Axes, forecasts: Sequence[Forecasts], *, letter: str, what: str = "task") -> None:

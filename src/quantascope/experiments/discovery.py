@@ -1,0 +1,272 @@
+"""From a trained source to its quanta: field, factors, and what they explain.
+
+Everything that is measured is kept in the run directory of the source:
+
+    priority/RULE-PANEL.safetensors   the field of a panel's events
+    factors.safetensors               the factors last asked for
+"""
+
+import shutil
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import torch
+from jaxtyping import Bool, Float, Int
+
+from quantascope.config import fingerprint
+from quantascope.errors import InvalidConfig
+from quantascope.experiments.naming_source import Source
+from quantascope.priority import (
+    Factors,
+    ModuleLosses,
+    PriorityField,
+    Rule,
+    assign,
+    explained_share,
+    factorize,
+    hidden_unit_groups,
+    improvement_correlation,
+    negative_mass,
+    packet_complexity,
+    priority_field,
+)
+from quantascope.priority.baselines import nmf_explained, svd_explained
+from quantascope.run import RunDirectory
+from quantascope.tasks.number_naming import PANELS, VOCABULARY, naming_events
+
+FACTORS = "factors.safetensors"
+Told = Callable[[str, int, int], None]
+"""Told what is measured, how many intervals are done, and of how many."""
+
+
+def measure_field(
+    source: Source,
+    rule: Rule,
+    panel: str = "training",
+    *,
+    engine: Executor | None = None,
+    memory: float = 2e9,
+    told: Told | None = None,
+) -> PriorityField:
+    """The field of a panel's events along the source's trajectory, measured once and kept."""
+    made_by = fingerprint({"source": source.config.hash(), "rule": rule, "panel": panel})
+    file = source.path / "priority" / f"{rule}-{panel}.safetensors"
+    if file.exists():
+        return PriorityField.load(file, made_by=made_by)
+    if panel not in PANELS:
+        raise InvalidConfig(f"there is no panel '{panel}'; there are {', '.join(PANELS)}")
+    parts = file.with_suffix(".parts")
+    measured = priority_field(
+        source.trajectory.at(source.config.interval_steps),
+        ModuleLosses(source.config.build()),
+        {f"block {block}": f"blocks.{block}.*" for block in range(source.config.model.blocks)},
+        train=source.events,
+        events=None if panel == "training" else naming_events(PANELS[panel]()),
+        rule=rule,
+        memory=memory,
+        engine=engine,
+        parts=parts,
+        made_by=made_by,
+        progress=None if told is None else lambda done, of: told(f"{rule} priority of {panel} events", done, of),
+    )
+    measured.save(file, made_by=made_by)
+    shutil.rmtree(parts, ignore_errors=True)
+    return measured
+
+
+@dataclass(frozen=True, eq=False)
+class Discovery:
+    """The quanta of one source under one rule and threshold."""
+
+    source: Source
+    threshold: float
+    trained: PriorityField
+    held_out: PriorityField
+    factors: Factors = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "factors", factorize(self.trained.values, threshold=self.threshold))
+
+    @property
+    def names(self) -> list[str]:
+        """A name for each factor: its layer, and its number within it."""
+        layers = self.factors.layer.tolist()
+        return [f"L{layer}.Q{layers[:place].count(layer)}" for place, layer in enumerate(layers)]
+
+    @property
+    def per_layer(self) -> Int[np.ndarray, " layers"]:
+        """How many factors each layer has."""
+        return np.bincount(self.factors.layer, minlength=len(self.trained.layers))
+
+    @property
+    def acquired(self) -> Int[np.ndarray, " factors"]:
+        """The step by which each factor has half of its mass."""
+        return self.trained.steps[self.factors.acquisition_interval + 1]
+
+    @cached_property
+    def assigned(self) -> Factors:
+        """The same curves with supports on the held-out events."""
+        return assign(self.factors, self.held_out.values)
+
+    @cached_property
+    def explained(self) -> Float[np.ndarray, " layers"]:
+        """Share of each layer's squared held-out priority that the factors explain."""
+        return explained_share(self.assigned, self.held_out.values)
+
+    @cached_property
+    def explained_by_svd(self) -> Float[np.ndarray, " layers"]:
+        """The same for a signed SVD of the same rank."""
+        return svd_explained(self.trained.values, self.held_out.values, self.per_layer)
+
+    @cached_property
+    def explained_by_nmf(self) -> Float[np.ndarray, " layers"]:
+        """The same for a nonnegative factorization of the same rank."""
+        return nmf_explained(self.trained.values, self.held_out.values, self.per_layer)
+
+    @property
+    def negative(self) -> Float[np.ndarray, " layers"]:
+        """Share of each layer's absolute held-out priority that is negative."""
+        return negative_mass(self.held_out.values)
+
+    @property
+    def held_out_loss(self) -> Float[np.ndarray, " checkpoints"]:
+        """Mean held-out loss at each checkpoint, in nats."""
+        return self.held_out.losses.mean(0, dtype=np.float64)
+
+    @property
+    def improvement_correlation(self) -> float:
+        """Correlation of the mean acquisition curve with held-out improvement; undefined without factors."""
+        if not len(self.factors):
+            return float("nan")
+        return improvement_correlation(self.factors, self.held_out_loss)
+
+    @cached_property
+    def complexity(self) -> Float[np.ndarray, " factors"]:
+        """Effective number of hidden units that carry each factor's packet."""
+        shape = self.source.config.model
+        groups = hidden_unit_groups(inputs=shape.width, hidden=shape.hidden, outputs=shape.width)
+        out = np.empty(len(self.factors))
+        for layer in range(shape.blocks):
+            own = self.factors.layer == layer
+            if own.any():
+                out[own] = packet_complexity(self.factors.curves[own], self._mlp_updates[layer], groups)
+        return out
+
+    @cached_property
+    def _mlp_updates(self) -> Float[np.ndarray, "layers intervals parameters"]:
+        """What each interval added to the parameters of each block's MLP."""
+        trajectory = self.source.trajectory.at(self.trained.steps.tolist())
+        blocks = range(self.source.config.model.blocks)
+        states = []
+        for index in range(len(trajectory)):
+            tensors = trajectory.load(index)
+            states.append(
+                [
+                    torch.cat([tensors[f"blocks.{block}.{name}"].flatten() for name in _MLP]).double().numpy()
+                    for block in blocks
+                ]
+            )
+        return np.diff(np.array(states), axis=0).swapaxes(0, 1)
+
+    def table(self) -> pl.DataFrame:
+        """One row for each factor, the earliest first."""
+        return pl.DataFrame(
+            {
+                "quantum": self.names,
+                "acquired": self.acquired,
+                "demand": self.factors.demand,
+                "complexity": self.complexity,
+                "explained": self.factors.explained,
+                "words": [", ".join(self.words(index)) for index in range(len(self.factors))],
+            }
+        ).sort("acquired", "quantum")
+
+    def words(self, factor: int, most: int = 4) -> list[str]:
+        """Output words that are most typical of a factor's events: share inside less share outside."""
+        target, inside = self.source.events.target.numpy(), self.factors.supports[factor]
+        if not inside.any():
+            return []
+        tokens = len(VOCABULARY)
+        share = np.bincount(target[inside], minlength=tokens) / inside.sum()
+        lift = share - np.bincount(target[~inside], minlength=tokens) / max((~inside).sum(), 1)
+        return [VOCABULARY[token] for token in np.argsort(-lift)[:most] if lift[token] > 0]
+
+    def save(self) -> Path:
+        """Keep the factors in the run directory."""
+        file = self.source.path / FACTORS
+        about = {
+            "source": self.source.config.hash(),
+            "rule": self.trained.rule,
+            "threshold": self.threshold,
+            "reliable": self.trained.reliable,
+        }
+        self.factors.save(file, made_by=self.source.config.hash(), **about)
+        return file
+
+    def to_json(self) -> dict[str, Any]:
+        """What was found, for machines."""
+        return {
+            "run": str(self.source.path),
+            "rule": self.trained.rule,
+            "threshold": self.threshold,
+            "reliable": self.trained.reliable,
+            "completeness": self.trained.completeness,
+            "event_correlation": self.trained.event_correlation,
+            "rising_share": self.source.rising_share,
+            "layers": [
+                {
+                    "layer": name,
+                    "factors": int(count),
+                    "explained": float(explained),
+                    "svd": float(svd),
+                    "nmf": float(nmf),
+                    "negative_mass": float(negative),
+                }
+                for name, count, explained, svd, nmf, negative in zip(
+                    self.trained.layers,
+                    self.per_layer,
+                    self.explained,
+                    self.explained_by_svd,
+                    self.explained_by_nmf,
+                    self.negative,
+                    strict=True,
+                )
+            ],
+            "nll_correlation": self.improvement_correlation,
+            "quanta": self.table().to_dicts(),
+        }
+
+
+def discover(
+    source: Source,
+    *,
+    rule: Rule = "path",
+    threshold: float = 0.03,
+    panel: str = "priority",
+    engine: Executor | None = None,
+    memory: float = 2e9,
+    told: Told | None = None,
+) -> Discovery:
+    """Measure the source's training events and a held-out panel, and factor the former."""
+    with RunDirectory(source.path, source.config).locked():
+        trained, held_out = (
+            measure_field(source, rule, name, engine=engine, memory=memory, told=told)
+            for name in ("training", panel)
+        )
+    return Discovery(source, threshold, trained, held_out)
+
+
+def event_map(
+    supports: Bool[np.ndarray, "factors events"], target: Int[np.ndarray, " events"], words: Sequence[int]
+) -> Float[np.ndarray, "factors words"]:
+    """Share of the events of each output word that are in each support."""
+    return np.stack([supports[:, target == word].mean(1) for word in words], 1)
+
+
+_MLP = ("up.weight", "up.bias", "down.weight", "down.bias")

@@ -1,0 +1,95 @@
+"""Units as communities of events that the same moves of the parameters help *and hurt*: a variant.
+
+A nonnegative curve sees only help. Yet before a function is acquired, each move of the parameters that it uses
+lowers the loss of some of its events and raises that of others, and which moves those are is peculiar to the
+function. An event's fingerprint is its signed priority over all intervals:
+
+    fingerprint   rows of the layer's field at unit length, principal components at the square root of their
+                  spread (so that moves which touch every event count less), at unit length again
+    neighbours    the ten most similar fingerprints, up to sign
+    communities   Louvain's, of the graph of neighbours; their number follows from the graph
+    layer         the one whose communities are the most modular
+
+Supports are the communities, curves the nonnegative mean priority of each, as in the paper. It needs many
+intervals (hundreds), priority along the actual path, and as many events of a unit as it looks for neighbours.
+"""
+
+import networkx as nx
+import numpy as np
+from jaxtyping import Float, Int
+from scipy import sparse
+
+from quantascope.errors import InvalidConfig
+from quantascope.priority.factorize import Component, check_field, gather, squared_sum
+from quantascope.priority.factors import Factors
+from quantascope.priority.score import supports_of
+
+_ROWS_AT_ONCE = 1024
+
+
+def factorize_fingerprints(
+    values: Float[np.ndarray, "layers events intervals"], *, neighbours: int = 10, seed: int = 0
+) -> Factors:
+    """Factors of the most modular layer, one for each community of events, the largest share explained first."""
+    check_field(values)
+    layer, labels, _ = max(
+        ((layer, *communities(field, neighbours=neighbours, seed=seed)) for layer, field in enumerate(values)),
+        key=lambda found: found[2],
+    )
+    field = values[layer].astype(np.float64)
+    total = squared_sum(field)
+    found = []
+    for support in supports_of(labels):
+        curve = np.maximum(0, field[support].mean(0))
+        before, after = squared_sum(field[support]), squared_sum(field[support] - curve)
+        if curve.any():
+            found.append((layer, Component(support, curve, before - after), (before - after) / total))
+    found.sort(key=lambda one: -one[2])
+    return gather(found, values.shape[1], values.shape[2])
+
+
+def communities(
+    field: Float[np.ndarray, "events intervals"], *, neighbours: int = 10, seed: int = 0
+) -> tuple[Int[np.ndarray, " events"], float]:
+    """A label for each event of one layer, −1 for those without any priority, and the labelling's modularity."""
+    present = np.flatnonzero(field.any(1))
+    labels = np.full(len(field), -1)
+    if len(present) <= neighbours:
+        raise InvalidConfig(
+            f"{len(present)} events with priority are too few for {neighbours} neighbours each; give more events"
+        )
+    graph = nx.from_scipy_sparse_array(
+        _neighbour_graph(fingerprints(field[present].astype(np.float64)), neighbours)
+    )
+    found = nx.community.louvain_communities(graph, seed=seed)
+    for number, members in enumerate(found):
+        labels[present[list(members)]] = number
+    return labels, float(nx.community.modularity(graph, found))
+
+
+def fingerprints(field: Float[np.ndarray, "events intervals"]) -> Float[np.ndarray, "events components"]:
+    """Unit rows whose inner products compare the signed priority of events."""
+    left, spread, _ = np.linalg.svd(_unit_rows(field), full_matrices=False)
+    return _unit_rows(left * np.sqrt(spread))
+
+
+def _unit_rows(rows: Float[np.ndarray, "events _"]) -> Float[np.ndarray, "events _"]:
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def _neighbour_graph(prints: Float[np.ndarray, "events components"], neighbours: int) -> sparse.csr_array:
+    """Symmetric graph that joins each event to its neighbours, weighted by similarity up to sign."""
+    events = len(prints)
+    nearest, weight = [], []
+    for first in range(0, events, _ROWS_AT_ONCE):
+        similarity = np.abs(prints[first : first + _ROWS_AT_ONCE] @ prints.T)
+        rows = np.arange(len(similarity))
+        similarity[rows, first + rows] = -1
+        near = np.argpartition(-similarity, neighbours - 1, axis=1)[:, :neighbours]
+        nearest.append(near)
+        weight.append(np.take_along_axis(similarity, near, axis=1))
+    rows = np.repeat(np.arange(events), neighbours)
+    directed = sparse.csr_array(
+        (np.concatenate(weight).ravel(), (rows, np.concatenate(nearest).ravel())), shape=(events, events)
+    )
+    return sparse.csr_array((directed + directed.T) / 2)

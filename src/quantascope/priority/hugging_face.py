@@ -1,0 +1,31 @@
+"""Causal language models of Hugging Face: their checkpoints, and their losses token by token.
+
+    trajectory = Trajectory.open("checkpoints", reader=read_pretrained)
+    losses = ModuleLosses(AutoModelForCausalLM.from_pretrained(..., attn_implementation="eager"), causal_lm_losses)
+    field = priority_field(trajectory, losses, {"layer 0": "gpt_neox.layers.0.*"}, train=tokens, rule="path")
+
+Attention must be eager: forward-mode derivatives do not pass through the fused kernels.
+"""
+
+from typing import Any
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from quantascope.errors import InvalidConfig
+from quantascope.training.trajectory import Shards
+
+
+def read_pretrained(shards: Shards) -> dict[str, Tensor]:
+    """The parameters of a saved model, named as in the model; on disk they may have other names."""
+    try:
+        from transformers import AutoModelForCausalLM
+    except ImportError:
+        raise InvalidConfig("transformers is not installed; pip install 'quantascope[transformers]'") from None
+    return AutoModelForCausalLM.from_pretrained(shards[0].parent).state_dict()
+
+
+def causal_lm_losses(model: Any, tokens: Int[Tensor, "rows length"]) -> Float[Tensor, " events"]:
+    """Cross-entropy of every token but the first of each row, in nats."""
+    logits = model(input_ids=tokens, use_cache=False).logits[:, :-1]
+    return nn.functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten(), reduction="none")

@@ -1,0 +1,69 @@
+"""How much memory a computation on so many examples takes, and how many fit a budget."""
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map_only
+
+from quantascope.errors import InvalidConfig
+
+
+class PeakMemory(TorchDispatchMode):
+    """Counts the bytes of tensors that are alive at once, of those made inside.
+
+    >>> with PeakMemory() as memory:
+    ...     for _ in range(3):
+    ...         made = torch.zeros(250) + 1
+    >>> memory.peak
+    3000
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.peak = self._now = 0
+        self._alive: dict[int, int] = {}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        tree_map_only(torch.Tensor, self._note, out)
+        return out
+
+    def _note(self, tensor: torch.Tensor) -> None:
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        if key not in self._alive:
+            self._alive[key] = storage.nbytes()
+            self._now += storage.nbytes()
+            self.peak = max(self.peak, self._now)
+            weakref.finalize(storage, self._forget, key)
+
+    def _forget(self, key: int) -> None:
+        self._now -= self._alive.pop(key, 0)
+
+
+def examples_within(budget: float, work: Callable[[slice], Any], *, available: int) -> int:
+    """How many examples `work` can take at once within a budget in bytes, measured on a few from both ends."""
+    few = min(8, available)
+    one = max(_peak(work, slice(0, 1)), _peak(work, slice(available - 1, available)))
+    top = max(_peak(work, slice(0, few)), _peak(work, slice(available - few, available)))
+    each = max((top - one) / max(few - 1, 1), 1.0)
+    fitting = 1 + int((budget - one) / each)
+    if budget < one:
+        raise InvalidConfig(
+            f"a memory budget of {_shown(budget)} is too little for one example; give at least "
+            f"{_shown(float(one))}"
+        )
+    return min(fitting, available)
+
+
+def _peak(work: Callable[[slice], Any], examples: slice) -> int:
+    with PeakMemory() as memory:
+        work(examples)
+    return memory.peak
+
+
+def _shown(size: float) -> str:
+    return f"{size / 1e9:.2f} GB" if size >= 1e8 else f"{size / 1e6:.2f} MB"

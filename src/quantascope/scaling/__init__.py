@@ -1,0 +1,30 @@
+"""Scaling laws fitted to measurements: windows, power laws and their rivals, predictions, the joint law."""
+
+from quantascope.scaling.fit import FEWEST, PowerLawFit, bootstrap_exponent, fit_power_law
+from quantascope.scaling.forms import Forms, compare_forms
+from quantascope.scaling.prediction import compositional_order, direct_order, loss_after, reconstructed
+from quantascope.scaling.windows import (
+    LearningWindow,
+    last_stable,
+    learning_window,
+    median_ending_at,
+    median_of_neighbours,
+)
+
+__all__ = [
+    "FEWEST",
+    "Forms",
+    "LearningWindow",
+    "PowerLawFit",
+    "bootstrap_exponent",
+    "compare_forms",
+    "compositional_order",
+    "direct_order",
+    "fit_power_law",
+    "last_stable",
+    "learning_window",
+    "loss_after",
+    "median_ending_at",
+    "median_of_neighbours",
+    "reconstructed",
+]

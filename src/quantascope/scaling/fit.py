@@ -1,0 +1,80 @@
+"""Power laws by least squares in log–log space, with intervals over seeds and sizes (paper, appendix D.2).
+
+log L = a − b log x, x being parameters, examples or acquired functions, without subtracting a floor.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Num
+
+from quantascope.errors import InvalidConfig
+
+FEWEST = 3
+
+
+@dataclass(frozen=True)
+class PowerLawFit:
+    """L = exp(intercept) · x^(−exponent), and the share of variance in log L that it explains."""
+
+    exponent: float
+    intercept: float
+    r2: float
+    points: int
+
+    def __call__(self, x: Num[np.ndarray, " sizes"]) -> Float[np.ndarray, " sizes"]:
+        """The fitted loss."""
+        return np.exp(self.intercept - self.exponent * np.log(x))
+
+
+def fit_power_law(
+    x: Num[np.ndarray, " points"] | Sequence[float], loss: Float[np.ndarray, " points"] | Sequence[float]
+) -> PowerLawFit:
+    """Ordinary least squares of log L on log x, over the points where both are finite and positive.
+
+    >>> x = np.array([1.0, 10.0, 100.0])
+    >>> fit = fit_power_law(x, 2 * x**-0.25)
+    >>> round(fit.exponent, 9), round(float(np.exp(fit.intercept)), 9), round(fit.r2, 9)
+    (0.25, 2.0, 1.0)
+    """
+    from statsmodels.regression.linear_model import OLS  # here, for it takes seconds to import
+
+    x, loss = np.asarray(x, dtype=float), np.asarray(loss, dtype=float)
+    usable = np.isfinite(x) & np.isfinite(loss) & (x > 0) & (loss > 0)
+    sizes = len(np.unique(x[usable]))
+    if sizes < FEWEST:
+        raise InvalidConfig(
+            f"a power law through {sizes} different sizes says nothing; give at least {FEWEST} "
+            f"with finite, positive loss (of {len(x)} points, {int(usable.sum())} have one)"
+        )
+    fit = OLS(np.log(loss[usable]), np.column_stack([np.ones(usable.sum()), np.log(x[usable])])).fit()
+    return PowerLawFit(-float(fit.params[1]), float(fit.params[0]), float(fit.rsquared), int(usable.sum()))
+
+
+def bootstrap_exponent(
+    x: Num[np.ndarray, "seeds sizes"],
+    loss: Float[np.ndarray, "seeds sizes"],
+    *,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> tuple[float, float] | None:
+    """95 % percentile interval of the exponent when seeds and sizes are both drawn anew.
+
+    A draw with fewer than three different sizes fits nothing and is left out; none remain if there are too few.
+    """
+    rng = np.random.default_rng(seed)
+    log_x, log_loss = np.log(np.asarray(x, dtype=float)), np.log(loss)
+    seeds, sizes = loss.shape
+    slopes: list[float] = []
+    for _ in range(resamples):
+        drawn = np.ix_(rng.integers(seeds, size=seeds), rng.integers(sizes, size=sizes))
+        a, b = log_x[drawn].ravel(), log_loss[drawn].ravel()
+        usable = np.isfinite(a) & np.isfinite(b)
+        if len(np.unique(a[usable])) >= FEWEST:
+            spread = a[usable] - a[usable].mean()
+            slopes.append(-float(spread @ b[usable] / (spread @ spread)))
+    if not slopes:
+        return None
+    low, high = np.percentile(slopes, [2.5, 97.5])
+    return float(low), float(high)

@@ -1,0 +1,67 @@
+"""Is it a power law? Compared with an exponential and a broken power law by information criterion.
+
+All three are curves of log L with Gaussian residuals. AICc = n ln(RSS/n) + 2k + 2k(k+1)/(n−k−1), k counting the
+residual's variance. A difference below two says nothing; one above ten says much.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Num
+
+from quantascope.errors import InvalidConfig
+
+
+@dataclass(frozen=True)
+class Forms:
+    """AICc of each form; the smallest describes the points best for its number of parameters."""
+
+    power: float
+    exponential: float
+    broken: float
+
+    @property
+    def exponential_excess(self) -> float:
+        """How much worse an exponential is than a power law."""
+        return self.exponential - self.power
+
+    @property
+    def broken_excess(self) -> float:
+        """How much worse a broken power law is than a power law."""
+        return self.broken - self.power
+
+
+def compare_forms(x: Num[np.ndarray, " points"], loss: Float[np.ndarray, " points"]) -> Forms:
+    """Fit the three forms to the same points; the break lies at one of the inner sizes.
+
+    >>> x = np.repeat(np.geomspace(1, 100, 8), 3)
+    >>> noise = np.random.default_rng(0).normal(0, 0.02, x.size)
+    >>> forms = compare_forms(x, x**-0.3 * np.exp(noise))
+    >>> forms.exponential_excess > 10, -2 < forms.broken_excess
+    (True, True)
+    """
+    x, loss = np.asarray(x, dtype=float), np.asarray(loss, dtype=float)
+    usable = np.isfinite(loss) & (loss > 0) & np.isfinite(x) & (x > 0)
+    x, target = x[usable], np.log(loss[usable])
+    sizes = np.unique(x)
+    if len(sizes) < 4 or len(x) < 7:
+        raise InvalidConfig(
+            f"{len(x)} points at {len(sizes)} sizes cannot tell forms apart; give 7 points at 4 sizes or more"
+        )
+    one, log_x = np.ones(len(x)), np.log(x)
+    breaks = [np.maximum(log_x - at, 0) for at in np.log(sizes[1:-1])]
+    return Forms(
+        power=_criterion(_residual([one, log_x], target), len(x), 3),
+        exponential=_criterion(_residual([one, x], target), len(x), 3),
+        broken=_criterion(min(_residual([one, log_x, hinge], target) for hinge in breaks), len(x), 5),
+    )
+
+
+def _residual(columns: list[np.ndarray], target: np.ndarray) -> float:
+    design = np.column_stack(columns)
+    return float(np.sum((target - design @ np.linalg.lstsq(design, target)[0]) ** 2))
+
+
+def _criterion(residual: float, points: int, parameters: int) -> float:
+    k = parameters
+    return points * float(np.log(residual / points)) + 2 * k + 2 * k * (k + 1) / (points - k - 1)

@@ -1,0 +1,229 @@
+"""The priority field against brute force, its completeness, and what it refuses."""
+
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import nn
+
+from quantascope.errors import DamagedArtefact, InvalidConfig, RunMismatch
+from quantascope.models import Transformer, TransformerConfig
+from quantascope.priority import field as field_module
+from quantascope.priority.field import PriorityField, priority_field, resolve_groups
+from quantascope.priority.hugging_face import causal_lm_losses, read_pretrained
+from quantascope.priority.losses import ModuleLosses
+from quantascope.tasks.number_naming import naming_events
+from quantascope.training import Recorder, Trajectory
+
+GROUPS = {"first": "blocks.0.*", "second": "blocks.1.*"}
+
+
+def measure(learned, **options):
+    return priority_field(learned.trajectory, learned.losses, GROUPS, train=learned.events, **options)
+
+
+def event_gradients(learned, index):
+    """Gradient of each event's loss, one backward pass per event."""
+    leaves = {name: value.requires_grad_() for name, value in learned.trajectory.load(index).items()}
+    losses = learned.losses(leaves, learned.events)
+    return [
+        dict(zip(leaves, torch.autograd.grad(loss, list(leaves.values()), retain_graph=True), strict=True))
+        for loss in losses
+    ]
+
+
+def test_the_gradient_rule_is_the_scaled_product_of_gradients_event_by_event(sgd):
+    field = measure(sgd)
+    for index in (0, 3):
+        gradients = event_gradients(sgd, index)
+        mean = {name: torch.stack([g[name] for g in gradients]).mean(0) for name in gradients[0]}
+        for layer, prefix in enumerate(("blocks.0.", "blocks.1.")):
+            names = [name for name in mean if name.startswith(prefix)]
+            brute = [0.5 * sum(float((g[name] * mean[name]).sum()) for name in names) for g in gradients]
+            np.testing.assert_allclose(field.values[layer, :, index], brute, rtol=1e-4, atol=1e-6)
+
+
+def test_its_mean_over_all_parameters_is_the_squared_norm_of_the_population_gradient(sgd):
+    field, gradients = measure(sgd), event_gradients(sgd, 2)
+    mean = [torch.stack([g[name] for g in gradients]).mean(0) for name in gradients[0]]
+    norm = sum(float(value.square().sum()) for value in mean)
+    assert field.total[:, 2].mean() == pytest.approx(0.5 * norm, rel=1e-4)
+
+
+@pytest.mark.parametrize("source", ["sgd", "adam"])
+def test_the_path_rule_accounts_for_every_events_loss_change(source, request):
+    field = measure(request.getfixturevalue(source), rule="path", tolerance=1e-3)
+    assert field.completeness == pytest.approx(1, abs=1e-3)
+    assert field.event_correlation > 0.9999
+    assert field.reliable
+    error = np.linalg.norm(field.total - field.loss_change, axis=0)
+    assert (error <= 2e-3 * np.linalg.norm(field.loss_change, axis=0)).all()
+
+
+def test_the_gradient_rule_fails_where_path_does_not_and_says_so(adam):
+    field = measure(adam)
+    assert not 0.5 < field.completeness < 2
+    assert not field.reliable
+
+
+def test_both_rules_agree_in_the_limit_of_small_steps(tmp_path, learn):
+    small = learn(tmp_path, "SGD", 1e-4, steps=2, every=1)
+    np.testing.assert_allclose(
+        measure(small).values, measure(small, rule="path", tolerance=1e-4).values, rtol=0.05, atol=2e-7
+    )
+
+
+def test_events_that_were_not_trained_on_are_measured_under_the_same_updates(sgd):
+    others = naming_events([4, 77, 346])
+    field = measure(sgd, events=others)
+    trained = measure(sgd)
+    where = (sgd.events.example == 6).numpy()
+    np.testing.assert_allclose(
+        field.values[:, (others.example == 2).numpy()], trained.values[:, where], rtol=1e-4, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("rule", ["gradient", "path"])
+def test_a_small_memory_budget_changes_nothing_but_the_pieces(sgd, rule, monkeypatch):
+    whole = measure(sgd, rule=rule)
+    sizes = []
+    original = field_module._chunks
+    monkeypatch.setattr(field_module, "_chunks", lambda e, chunk: sizes.append(chunk) or original(e, chunk))
+    pieces = measure(sgd, rule=rule, memory=1e5)
+    assert 1 <= max(sizes) < len(sgd.events)
+    np.testing.assert_allclose(pieces.values, whole.values, rtol=2e-4, atol=1e-6)
+
+
+def test_the_memory_that_is_used_stays_within_the_budget(sgd):
+    from quantascope.priority.memory import PeakMemory
+
+    with PeakMemory() as used:
+        measure(sgd, rule="path", memory=1e5)
+    parameters = sum(value.nbytes for value in sgd.trajectory.load(0).values())
+    assert used.peak < 1e5 + 20 * parameters
+
+
+def test_too_little_memory_says_how_much_is_needed(sgd):
+    with pytest.raises(InvalidConfig, match=r"a memory budget of 0\.00 MB is too little for one example; give at"):
+        measure(sgd, memory=1e3)
+
+
+def test_an_engine_gives_the_same_field(sgd):
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(2, mp_context=context) as engine:
+        shared = measure(sgd, engine=engine)
+    np.testing.assert_allclose(shared.values, measure(sgd).values, rtol=1e-5, atol=1e-8)
+
+
+def test_measured_intervals_are_kept_and_not_measured_again(sgd, tmp_path, monkeypatch):
+    told = []
+    whole = measure(sgd, parts=tmp_path, made_by="one", progress=lambda done, of: told.append((done, of)))
+    assert told[-1] == (6, 6)
+    (tmp_path / "interval-00002.safetensors").unlink()
+    again = []
+    original = field_module.Interval._measure
+    monkeypatch.setattr(
+        field_module.Interval, "_measure", lambda self, index: again.append(index) or original(self, index)
+    )
+    np.testing.assert_array_equal(measure(sgd, parts=tmp_path, made_by="one").values, whole.values)
+    assert again == [2]
+    with pytest.raises(RunMismatch, match="was made by config one"):
+        measure(sgd, parts=tmp_path, made_by="other")
+
+
+def test_a_field_is_kept_as_an_artefact(sgd, tmp_path):
+    field = measure(sgd)
+    field.save(tmp_path / "priority.safetensors", made_by="abc")
+    loaded = PriorityField.load(tmp_path / "priority.safetensors", made_by="abc")
+    assert (loaded.rule, loaded.layers, loaded.steps.tolist()) == (
+        "gradient",
+        ("first", "second"),
+        [*range(0, 61, 10)],
+    )
+    np.testing.assert_array_equal(loaded.values, field.values)
+    with pytest.raises(RunMismatch):
+        PriorityField.load(tmp_path / "priority.safetensors", made_by="def")
+    save_file({"values": torch.zeros(1)}, tmp_path / "foreign.safetensors")
+    with pytest.raises(DamagedArtefact, match="is not a priority field: it has no 'steps'"):
+        PriorityField.load(tmp_path / "foreign.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("groups", "complaint"),
+    [
+        ({"third": "blocks.2.*"}, r"layer 'third' \(blocks\.2\.\*\) matches no parameter; there are blocks"),
+        ({"one": "blocks.0.*", "two": ["head.bias", "blocks.*.up.bias"]}, "is in layer 'one' and in 'two'"),
+        ({}, "needs at least one layer"),
+    ],
+)
+def test_impossible_layers_are_refused(sgd, groups, complaint):
+    with pytest.raises(InvalidConfig, match=complaint):
+        resolve_groups(groups, sgd.trajectory.load(0))
+
+
+def test_checkpoints_of_another_architecture_are_refused(sgd):
+    wider = Transformer(vocabulary=44, positions=20, config=TransformerConfig(blocks=2, width=16), seed=0)
+    with pytest.raises(
+        DamagedArtefact, match=r"'embedding\.weight' is of shape \[44, 8\]; .* another architecture"
+    ):
+        priority_field(sgd.trajectory, ModuleLosses(wider), GROUPS, train=sgd.events)
+    deeper = Transformer(
+        vocabulary=44, positions=20, config=TransformerConfig(blocks=3, width=8, hidden=16), seed=0
+    )
+    with pytest.raises(DamagedArtefact, match=r"'blocks\.2\.\S+' is missing; .* another architecture"):
+        priority_field(sgd.trajectory, ModuleLosses(deeper), GROUPS, train=sgd.events)
+
+
+def test_a_non_finite_loss_names_event_and_step(tmp_path):
+    model = nn.Linear(1, 1)
+    recorder = Recorder(model, tmp_path, steps=1)
+    recorder.step(0.1)
+    losses = ModuleLosses(model, lambda model, batch: model(batch).squeeze(1).square() / batch.squeeze(1))
+    with pytest.raises(InvalidConfig, match=r"the loss of event 1 is inf at step 0 \(1 of 3 are not finite\)"):
+        priority_field(Trajectory.open(tmp_path), losses, {"all": "*"}, train=torch.tensor([[1.0], [0.0], [2.0]]))
+
+
+def test_one_checkpoint_or_no_examples_are_too_few(sgd):
+    with pytest.raises(InvalidConfig, match="at least two checkpoints, not 1"):
+        priority_field(sgd.trajectory.at([0]), sgd.losses, GROUPS, train=sgd.events)
+    with pytest.raises(InvalidConfig, match="there are no examples in events"):
+        measure(sgd, events=sgd.events[:0])
+
+
+def test_the_gradient_rule_needs_learning_rates(sgd):
+    foreign = Trajectory.of_files(
+        {int(step): files for step, files in zip(sgd.trajectory.steps, sgd.trajectory.files, strict=True)}
+    )
+    with pytest.raises(InvalidConfig, match="do not say their learning rates; use the path rule"):
+        priority_field(foreign, sgd.losses, GROUPS, train=sgd.events)
+    field = priority_field(foreign, sgd.losses, GROUPS, train=sgd.events, rule="path")
+    np.testing.assert_allclose(field.values, measure(sgd, rule="path").values, rtol=1e-5)
+
+
+def test_a_hugging_face_causal_language_model_is_measured(tmp_path):
+    transformers = pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    config = transformers.GPTNeoXConfig(
+        vocab_size=32, hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
+        max_position_embeddings=16, attn_implementation="eager", use_cache=False,
+    )  # fmt: skip
+    model = transformers.GPTNeoXForCausalLM(config).eval()
+    tokens = torch.randint(0, 32, (6, 8))
+    optimizer = torch.optim.Adam(model.parameters(), 1e-2)
+    for step in range(31):
+        if step % 10 == 0:
+            model.save_pretrained(tmp_path / f"checkpoint-{step}")
+        optimizer.zero_grad()
+        causal_lm_losses(model, tokens).mean().backward()
+        optimizer.step()
+    groups = {f"layer {i}": f"gpt_neox.layers.{i}.*" for i in range(2)}
+    trajectory = Trajectory.open(tmp_path, reader=read_pretrained)
+    field = priority_field(
+        trajectory, ModuleLosses(model, causal_lm_losses), groups, train=tokens, rule="path", tolerance=1e-3
+    )
+    assert trajectory.steps.tolist() == [0, 10, 20, 30]
+    assert field.values.shape == (2, 6 * 7, 3)
+    assert field.completeness == pytest.approx(1, abs=2e-3)

@@ -1,0 +1,71 @@
+"""Communities of signed fingerprints on fields whose communities are known."""
+
+import numpy as np
+import pytest
+
+from quantascope.errors import InvalidConfig
+from quantascope.priority import factorize_fingerprints
+from quantascope.priority.fingerprints import _neighbour_graph, communities, fingerprints
+from quantascope.priority.score import adjusted_mutual_information, best_match_f1, dominant_factor, supports_of
+
+
+def signed_field(rng, units=6, each=30, intervals=80, noise=1.0):
+    """Events of a unit follow its moves with either sign; all are helped when the unit is acquired."""
+    unit = np.repeat(np.arange(units), each)
+    moves, sign = rng.normal(size=(units, intervals)), rng.choice([-1, 1], units * each)
+    acquired = np.eye(intervals)[rng.integers(0, intervals, units)]
+    field = sign[:, None] * moves[unit] + 2 * acquired[unit] + noise * rng.normal(size=(len(unit), intervals))
+    return unit, field
+
+
+def test_units_are_found_with_their_number_though_half_of_their_events_are_hurt():
+    rng = np.random.default_rng(0)
+    unit, field = signed_field(rng)
+    found = factorize_fingerprints(field[None])
+    assert len(found) == 6
+    assert best_match_f1(found.supports, supports_of(unit)) == 1
+    assert adjusted_mutual_information(dominant_factor(found), unit) == pytest.approx(1)
+
+
+def test_the_layer_that_tells_the_units_apart_is_chosen():
+    rng = np.random.default_rng(1)
+    _, field = signed_field(rng)
+    found = factorize_fingerprints(np.stack([rng.normal(size=field.shape), field, rng.normal(size=field.shape)]))
+    assert set(found.layer) == {1}
+
+
+def test_curves_and_shares_are_those_of_the_mean_over_a_community():
+    rng = np.random.default_rng(2)
+    _, field = signed_field(rng)
+    found = factorize_fingerprints(field[None])
+    for support, curve, share in zip(found.supports, found.curves, found.explained, strict=True):
+        np.testing.assert_allclose(curve, np.maximum(0, field[support].mean(0)))
+        removed = (field[support] ** 2).sum() - ((field[support] - curve) ** 2).sum()
+        assert share == pytest.approx(removed / (field**2).sum())
+    assert (np.diff(found.explained) <= 0).all()
+
+
+def test_each_event_is_joined_to_its_nearest_neighbours_up_to_sign():
+    rng = np.random.default_rng(3)
+    prints = fingerprints(rng.normal(size=(40, 15)))
+    np.testing.assert_allclose(np.linalg.norm(prints, axis=1), 1)
+    similarity = np.abs(prints @ prints.T)
+    np.fill_diagonal(similarity, 0)
+    expected = np.zeros_like(similarity)
+    for event, row in enumerate(similarity):
+        near = np.argsort(-row)[:4]
+        expected[event, near] = row[near]
+    np.testing.assert_allclose(_neighbour_graph(prints, 4).toarray(), (expected + expected.T) / 2)
+
+
+def test_events_without_priority_are_in_no_community():
+    unit, field = signed_field(np.random.default_rng(4))
+    field[:5] = 0
+    labels, _ = communities(field)
+    np.testing.assert_array_equal(labels[:5], -1)
+    assert adjusted_mutual_information(labels[5:], unit[5:]) == pytest.approx(1)
+
+
+def test_too_few_events_are_refused():
+    with pytest.raises(InvalidConfig, match="10 events with priority are too few for 10 neighbours"):
+        factorize_fingerprints(np.ones((1, 10, 3)))
