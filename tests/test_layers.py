@@ -21,7 +21,9 @@ MAY_IMPORT = {
     "tasks": {"errors", "config", "theory"},
     "program": {"errors", "graph", "labels"},
     "programs": {"errors", "program", "tasks"},
-    "models": {"errors", "config", "tasks"},
+    "models": {"errors", "config", "artefact", "tasks"},
+    "qmodel": {"errors", "config", "artefact", "graph", "labels", "tasks", "models"},
+    "guidance": {"errors", "tasks", "models", "qmodel"},
     "training": {"errors", "config", "artefact", "run"},
     "acquisition": {"errors", "config", "theory", "tasks", "models"},
     "priority": {"errors", "config", "artefact", "tasks", "models", "training", "acquisition"},
@@ -31,10 +33,14 @@ MAY_IMPORT = {
     "sweep": {"errors", "config", "engine", "training"},
     "experiments": {
         "errors", "config", "artefact", "run", "theory", "tasks", "models", "training", "acquisition", "sweep",
-        "provenance", "priority", "scaling",
+        "provenance", "priority", "scaling", "program", "programs", "qmodel", "guidance",
     },
-    "report": {"errors", "artefact", "theory", "acquisition", "scaling", "experiments", "graph", "program", "sweep"},
-    "cli": {"errors", "artefact", "engine", "theory", "experiments", "program", "programs", "report", "sweep"},
+    "report": {
+        "errors", "artefact", "theory", "acquisition", "scaling", "experiments", "graph", "program", "sweep",
+    },
+    "cli": {
+        "errors", "artefact", "engine", "theory", "experiments", "program", "programs", "report", "run", "sweep",
+    },
 }  # fmt: skip
 
 

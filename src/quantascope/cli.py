@@ -9,7 +9,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -135,11 +135,12 @@ def scoreboard(
 
 
 def train(
-    task: tyro.conf.Positional[Literal["hsp"]],
+    task: tyro.conf.Positional[Literal["hsp", "compiled"]],
     /,
     out: Path,
     config: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None,
     set_: Changes = (),
+    program: str = "english",
     seed: Number = None,
     threads: int = 1,
     json: bool = False,
@@ -151,6 +152,8 @@ def train(
         out: The run directory.
         config: JSON file with settings that differ from the default.
         set_: Change settings, as in --set family.tasks=16 training.steps=2000.
+        program: For compiled, the program whose graph the network has: FILE.py, FILE.py:entry, or a name as in
+            quantascope compile.
         seed: Seed of the network and its batches; those of the config if not given.
         threads: Threads to use.
         json: Print the outcome as JSON.
@@ -160,6 +163,9 @@ def train(
     from quantascope.sweep import RunStatus
 
     use_threads(threads)
+    if task == "compiled":
+        _train_compiled(out, config, set_, program, seed, json)
+        return
     learner = read_learner(config, seed=seed).replace(_parse_changes(set_))
     steps = learner.training.steps
     with SweepDisplay() as display:
@@ -179,6 +185,62 @@ def train(
                 **outcome
             )
         )
+
+
+def _train_compiled(
+    out: Path, config: Path | None, changes: tuple[str, ...], program: str, seed: int | None, json: bool
+) -> None:
+    from quantascope.experiments.compiled_learner import CompiledLearner, learn_compiled
+
+    learner = CompiledLearner.parse(_read_settings(config)).replace({"program": program})
+    learner = learner.replace({"seed": learner.seed if seed is None else seed, **_parse_changes(changes)})
+    with _shown(out, learner.training.steps) as progress:
+        done = learn_compiled(learner, out, progress)
+    _print_accuracy(out, done.accuracy, json)
+
+
+def guide(
+    out: Path,
+    teacher: Folder = None,
+    program: str = "english",
+    config: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None,
+    set_: Changes = (),
+    seed: Number = None,
+    threads: int = 1,
+    json: bool = False,
+) -> None:
+    """Train an ordinary Transformer whose blocks follow a program's Q-model; the Q-model is gone afterwards.
+
+    The Transformer is OUT/model.safetensors.
+
+    Args:
+        out: The run directory.
+        teacher: A run of quantascope train compiled; if not given, one is trained in OUT/teacher.
+        program: The program, if no teacher is given: FILE.py, FILE.py:entry, or a name as in quantascope compile.
+        config: JSON file with settings that differ from the default.
+        set_: Change settings, as in --set weight=0 model.blocks=5; weight 0 is training without guidance.
+        seed: Seed of the Transformer, and of the teacher that is trained here.
+        threads: Threads to use.
+        json: Print the outcome as JSON.
+    """
+    from quantascope.experiments.compiled_learner import learn_compiled, read_compiled
+    from quantascope.experiments.guided_learner import GuidedLearner, learn_guided
+    from quantascope.experiments.hsp_learner import use_threads
+    from quantascope.run import RunDirectory
+
+    use_threads(threads)
+    learner = GuidedLearner.parse(_read_settings(config))
+    taught = read_compiled(teacher) if teacher else None
+    settings = {"seed": learner.seed if seed is None else seed}
+    lesson = taught.config if taught else learner.teacher.replace({"program": program, **settings})
+    learner = learner.replace({**settings, "teacher": lesson.model_dump(mode="json"), **_parse_changes(set_)})
+    RunDirectory.open(out, learner)
+    if learner.weight and taught is None:
+        with _shown(out / "teacher", learner.teacher.training.steps) as progress:
+            taught = learn_compiled(learner.teacher, out / "teacher", progress)
+    with _shown(out, learner.training.steps) as progress:
+        done = learn_guided(learner, out, taught, progress)
+    _print_accuracy(out, done.accuracy, json)
 
 
 def simulate(
@@ -266,7 +328,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
 
 
-COMMANDS = (reproduce, scoreboard, train, simulate, compile)
+COMMANDS = (reproduce, scoreboard, train, simulate, compile, guide)
 
 
 def _parse(arguments: list[str] | None) -> Callable[[], None]:
@@ -314,6 +376,33 @@ def _parse_changes(changes: tuple[str, ...]) -> dict[str, Any]:
         except ValueError:
             parsed[key] = text
     return parsed
+
+
+def _read_settings(file: Path | None) -> dict[str, Any]:
+    from quantascope.artefact import read_json
+
+    if file is not None and not file.is_file():
+        raise InvalidConfig(f"there is no config file {file}; give the path of a JSON file")
+    return read_json(file) if file else {}
+
+
+@contextlib.contextmanager
+def _shown(out: Path, steps: int) -> Iterator[Any]:
+    """Progress of one training on the terminal."""
+    from quantascope.report.progress import SweepDisplay
+    from quantascope.sweep import RunStatus
+
+    with SweepDisplay() as display:
+        yield lambda step, loss, acquired=None: display([RunStatus(out.name, steps, step, loss, step == steps)])
+
+
+def _print_accuracy(out: Path, accuracy: dict[str, float], json: bool) -> None:
+    if json:
+        _print_json({"run": str(out), **accuracy})
+        return
+    for name, value in accuracy.items():
+        print(f"{name:32} {value:.1%}")
+    print(f"run  {out}")
 
 
 def _print_json(values: Any) -> None:

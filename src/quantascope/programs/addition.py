@@ -149,4 +149,5 @@ task = SequenceTask(
         "evaluation": lambda: DRAWN[-EVALUATION:],
         "carried_through": lambda: tuple(pair for pair in DRAWN[-EVALUATION:] if carried_through(pair)),
     },
+    reported=("evaluation", "carried_through"),
 )

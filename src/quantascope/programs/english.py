@@ -241,4 +241,5 @@ task = SequenceTask(
     prompt=str,
     answer=lambda number: (*number_name(number), EOS),
     panels=PANELS,
+    reported=("balanced", "zero_gap", "short_tail"),
 )

@@ -302,4 +302,5 @@ task = SequenceTask(
         "evaluation": lambda: drawn()["evaluation"],
         "vigesimal": lambda: tuple(number for number in drawn()["evaluation"] if is_vigesimal(number)),
     },
+    reported=("evaluation", "vigesimal"),
 )

@@ -24,7 +24,8 @@ class SequenceTask:
 
     >>> task = SequenceTask(
     ...     vocabulary=("PAD", "BOS", "SEP", "EOS", "a", "b"), positions=6, prompt=tuple,
-    ...     answer=lambda text: (*reversed(text), "EOS"), panels={"training": lambda: ("ab",)},
+    ...     answer=lambda text: (*reversed(text), "EOS"),
+    ...     panels={"training": lambda: ("ab",), "evaluation": lambda: ("ba",)},
     ... )
     >>> task.events(["ab"]).target.tolist()
     [5, 4, 3]
@@ -35,6 +36,8 @@ class SequenceTask:
     prompt: Callable[[Any], Sequence[str]]
     answer: Callable[[Any], Sequence[str]]
     panels: Mapping[str, Callable[[], tuple[Any, ...]]] = field(repr=False)
+    reported: tuple[str, ...] = ("evaluation",)
+    """The panels on which accuracy is told."""
 
     def __post_init__(self) -> None:
         if self.vocabulary[:1] != (PAD,) or not {BOS, SEP} <= set(self.vocabulary):
@@ -43,6 +46,9 @@ class SequenceTask:
             raise InvalidConfig("the vocabulary holds a symbol twice; list each once")
         if "training" not in self.panels:
             raise InvalidConfig(f"the panels are {', '.join(self.panels) or 'none'}; one must be named training")
+        for name in self.reported:
+            if name not in self.panels:
+                raise InvalidConfig(f"there is no panel '{name}' to report; there are {', '.join(self.panels)}")
 
     @cached_property
     def token(self) -> dict[str, int]:

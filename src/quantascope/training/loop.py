@@ -15,7 +15,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -36,6 +36,7 @@ Evaluation = Callable[[Any], Mapping[str, np.ndarray]]
 """Named arrays measured on the model; the loop stacks them over evaluations."""
 
 
+@runtime_checkable
 class Progress(Protocol):
     """Told the steps taken and the latest loss a few times a second, by those who count also what is acquired."""
 
