@@ -29,6 +29,7 @@ check: $(READY) ## ruff and basedpyright
 bench: $(READY) ## the benchmarks: ratios measured side by side
 	$(BIN)/python benchmarks/hsp_training.py
 	$(BIN)/python benchmarks/compile.py
+	$(BIN)/python benchmarks/guidance.py
 
 clean: ## remove the environment and all local runs
 	rm -rf $(VENV) runs

@@ -13,6 +13,7 @@ Nothing of it remains in the Transformer.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from jaxtyping import Float, Int
@@ -80,8 +81,13 @@ class Guidance:
             raise InvalidConfig(
                 f"updates at {len(updates[0])} events, but targets for {len(self.target)}; give the same events"
             )
-        added = torch.stack([updates[block] for block in self.blocks], 1) @ self.projection
+        added = torch.stack([updates[block] for block in self.blocks], 1)
+        added = added if self._is_identity else added @ self.projection
         return self.weight * (added - self.target).square().sum(-1).mean()
+
+    @cached_property
+    def _is_identity(self) -> bool:
+        return torch.equal(self.projection, torch.eye(*self.projection.shape))
 
     def term(self, execution: Execution, events: Events, step: int) -> Float[Tensor, ""]:
         """The same as a term of the training loop."""

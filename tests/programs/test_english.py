@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 from quantascope.programs import english
+from quantascope.qmodel import CompiledConfig, CompiledQModel, SupervisedQModel
 from quantascope.tasks.number_naming import LARGEST, PANELS, naming_events, number_name
 
 EDGES = {
@@ -32,6 +33,21 @@ def test_the_graph_is_the_papers(compiled):
     assert (len(graph["quanta"]), len(edges), graph["levels"]) == (20, 25, 10)
     levels = itertools.groupby(graph["quanta"], key=lambda quantum: quantum["level"])
     assert [sorted(q["cardinality"] for q in level) for _, level in levels] == [sorted(c) for c in CARDINALITIES]
+
+
+def test_the_compiled_model_has_the_papers_size(compiled):
+    model = CompiledQModel(
+        graph=compiled["english"].graph, vocabulary=44, positions=20, config=CompiledConfig(), seed=0
+    )
+    assert sum(parameter.numel() for parameter in model.parameters()) == 53_728
+
+
+def test_the_paper_supervises_fifteen_quanta(compiled):
+    model = CompiledQModel(
+        graph=compiled["english"].graph, vocabulary=44, positions=20, config=CompiledConfig(), seed=0
+    )
+    outcomes = tuple(len(values) for values in compiled["english"].outcomes)
+    assert len(SupervisedQModel(model, outcomes, seed=0).taught) == 15
 
 
 def test_the_audit_domain_is_the_training_numbers_and_as_many_others_as_in_the_paper():
