@@ -1,7 +1,8 @@
 """What guidance costs: time of a training step of the ten-block Transformer, guided and with cross-entropy alone.
 
-Both take the full batch of the 300 training numbers; targets are computed beforehand, as in every guided run. Rounds of
-both alternate on one thread, and the median round counts. The evaluation of all 16,384 balanced numbers is timed as well.
+Both take the full batch of the 300 training numbers; targets are computed beforehand, as in every guided run.
+Rounds of both alternate on one thread, and the median round counts, in CPU time. The evaluation of all 16,384
+balanced numbers is timed as well.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Compiled Q-models and guided Transformers from a program of one's own, through the command line and as a library."""
+"""Compiled Q-models and guided Transformers from a program of one's own."""
 
 import json
 import subprocess
@@ -137,7 +137,7 @@ def test_the_deployed_transformer_knows_nothing_of_program_or_qmodel(program, te
 import sys
 class Absent:
     def find_spec(self, name, path=None, target=None):
-        if name.startswith(("quantascope.program", "quantascope.qmodel", "quantascope.guidance", "quantascope.graph")):
+        if name.startswith(tuple("quantascope." + part for part in ("program", "qmodel", "guidance", "graph"))):
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Absent())
 from pathlib import Path
