@@ -1,8 +1,8 @@
 """Events per second of compiling and tracing the English number-naming program, and how they grow.
 
 Compilation audits 4,396 numbers; tracing runs the 16,384 numbers of the balanced evaluation, 122,575 events,
-cold and warm. Growth is the time of 2, 4, 8 … times as many numbers. Seconds are of CPU time. `--all` traces all 999,999 numbers and
-compares every name with the task's oracle.
+cold and warm. Growth is the time of 2, 4, 8 … times as many numbers. Seconds are of CPU time. `--all` traces all
+999,999 numbers and compares every name with the task's oracle.
 """
 
 import argparse
