@@ -3,6 +3,7 @@
 import itertools
 import random
 import re
+import sys
 import threading
 import time
 
@@ -126,6 +127,18 @@ def test_an_entry_that_raises(sketch):
         raise ValueError("no\nidea")
 
     complaint(v.ProgramRaised, lambda: sketch.compile(entry), "on input 0: raises ValueError at", "no idea")
+
+
+def test_a_program_that_leaves_python(sketch):
+    leave = sketch.registry.quantum("LEAVE", output_cardinality=1)(lambda number: sys.exit(3))
+    complaint(
+        v.ProgramRaised, lambda: sketch.saying(lambda s: leave(s.source)), "LEAVE, on input 0: raises SystemExit"
+    )
+
+
+def test_an_audit_domain_that_can_be_read_only_once_serves_every_compilation(sketch):
+    program = sketch.registry.entry(audit=iter(range(10)), vocabulary=WORDS, end=".")(sketch.predict)
+    assert compile_program(program).audited == compile_program(program).audited == 20
 
 
 def test_a_quantum_that_loops(sketch, monkeypatch):

@@ -69,7 +69,7 @@ class Program:
 
     entry: Entry
     registry: "Registry" = field(repr=False)
-    audit: Iterable[Any] = field(repr=False)
+    audit: tuple[Any, ...] = field(repr=False)
     vocabulary: tuple[str, ...] = field(repr=False)
     end: str
     longest: int
@@ -154,6 +154,6 @@ class Registry:
         def declare(function: Entry) -> Program:
             if not callable(function):
                 raise InvalidEntry(f"the entry is {function!r}", "decorate a function that takes a State")
-            return Program(function, self, audit, tuple(vocabulary), end, longest)
+            return Program(function, self, tuple(audit), tuple(vocabulary), end, longest)
 
         return declare

@@ -87,7 +87,7 @@ class Tracer:
             result = self._program.entry(traced_state(state, self))  # pyright: ignore[reportArgumentType]
         except ProgramError as error:
             raise error.on(state) from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise raised(error, state, self._failed) from error
         finally:
             CURRENT.reset(before)
@@ -175,7 +175,7 @@ class Tracer:
             value = quantum.function(*arguments)
         except ProgramError:
             raise
-        except Exception:
+        except (Exception, SystemExit):
             self._failed = quantum.name
             raise
         finally:
@@ -208,7 +208,7 @@ class Tracer:
             )
 
 
-def raised(error: Exception, state: State, quantum: str | None) -> ProgramRaised:
+def raised(error: BaseException, state: State, quantum: str | None) -> ProgramRaised:
     """The complaint about an exception of the program, with the line that raised it."""
     trail = error.__traceback__
     while trail is not None and trail.tb_next is not None:
