@@ -50,14 +50,16 @@ def _difference(declaration: Declaration, event: Event, again: Rerun) -> Program
             quantum=names[one],
             state=event.state,
         )
-    ran = " and ".join(
-        f"{names[index]} in one run" if index is not None else "nothing more" for index in (one, other)
-    )
+    here, there = (names[index] if index is not None else "nothing" for index in (one, other))
     traced = Tracer(declaration.program).run(event.state)
     if traced.shape == event.path.shape and traced.values == event.values:
         return EscapedValue(
-            f"runs {ran} on traced values and on plain ones",
+            f"runs {here} on traced values where it runs {there} on plain ones",
             "branch with `when`, never with `is`, type() or try",
             state=event.state,
         )
-    return NotDeterministic(f"runs {ran} in another", "remove chance and memory between quanta", state=event.state)
+    return NotDeterministic(
+        f"runs {here} in one run where it runs {there} in another",
+        "remove chance and memory between quanta",
+        state=event.state,
+    )
