@@ -36,7 +36,8 @@ MAY_IMPORT = {
         "provenance", "priority", "scaling", "program", "programs", "qmodel", "guidance",
     },
     "report": {
-        "errors", "artefact", "theory", "acquisition", "scaling", "experiments", "graph", "program", "sweep",
+        "errors", "artefact", "theory", "tasks", "training", "acquisition", "priority", "scaling", "experiments",
+        "graph", "program", "sweep",
     },
     "cli": {
         "errors", "artefact", "engine", "theory", "experiments", "program", "programs", "report", "run", "sweep",

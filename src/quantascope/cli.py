@@ -9,7 +9,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,7 +19,8 @@ from quantascope.errors import InvalidConfig, QuantascopeError
 
 Claim = Literal[
     "flat-acquisition", "composed-staircase", "child-parent-order", "acquisition-clock", "hsp-demand",
-    "parameter-scaling", "data-scaling", "joint-frontier", "finite-size",
+    "parameter-scaling", "data-scaling", "joint-frontier", "finite-size", "number-naming-data", "recover-quanta",
+    "ordering", "seed-stability",
 ]  # fmt: skip
 Preset = Literal["quick", "full", "paper"]
 Changes = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE ...", help_behavior_hint="")]
@@ -66,8 +67,12 @@ def reproduce(
     folder = out or Path("runs") / claim / (f"{preset}-{config.hash()}" if set_ else preset)
     if preset == "paper":
         _announce_cost(CLAIMS[claim], config, engine=engine, threads=threads, workers=workers)
+    shares = CLAIMS[claim].shares
+    shared = Path("runs") / shares if shares and out is None else None
     with open_engine(engine, threads=threads, workers=workers) as executor, SweepDisplay() as display:
-        done = run(CLAIMS[claim], config, preset=preset, folder=folder, engine=executor, watch=display)
+        done = run(
+            CLAIMS[claim], config, preset=preset, folder=folder, engine=executor, watch=display, shared=shared
+        )
     figure = write_figure(done)
     if publish:
         publish_result(done, publish)
@@ -135,12 +140,12 @@ def scoreboard(
 
 
 def train(
-    task: tyro.conf.Positional[Literal["hsp", "compiled"]],
+    task: tyro.conf.Positional[Literal["hsp", "number-naming", "compiled"]],
     /,
     out: Path,
     config: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None,
     set_: Changes = (),
-    program: str = "english",
+    program: Annotated[str | None, tyro.conf.arg(metavar="PROGRAM", help_behavior_hint="")] = None,
     seed: Number = None,
     threads: int = 1,
     json: bool = False,
@@ -148,55 +153,138 @@ def train(
     """Train one network and keep its run directory; an interrupted run is taken up again.
 
     Args:
-        task: What to learn.
+        task: What to learn: a forest of sparse parities with an MLP, names of numbers with a Transformer, or a
+            program with a network of the shape of its graph.
         out: The run directory.
         config: JSON file with settings that differ from the default.
-        set_: Change settings, as in --set family.tasks=16 training.steps=2000.
-        program: For compiled, the program whose graph the network has: FILE.py, FILE.py:entry, or a name as in
-            quantascope compile.
+        set_: Change settings, as in --set training.steps=2000 (hsp, compiled) or --set steps=2000 (number-naming).
+        program: For compiled, the program: FILE.py, FILE.py:entry, or a name as in quantascope compile.
         seed: Seed of the network and its batches; those of the config if not given.
         threads: Threads to use.
         json: Print the outcome as JSON.
     """
-    from quantascope.experiments.hsp_learner import learn, read_learner, use_threads
-    from quantascope.report.progress import SweepDisplay
-    from quantascope.sweep import RunStatus
+    from quantascope.experiments.hsp_learner import use_threads
 
     use_threads(threads)
-    if task == "compiled":
-        _train_compiled(out, config, set_, program, seed, json)
-        return
-    learner = read_learner(config, seed=seed).replace(_parse_changes(set_))
-    steps = learner.training.steps
-    with SweepDisplay() as display:
-        curves = learn(
-            learner,
-            out,
-            lambda step, loss, acquired=None: display(
-                [RunStatus(out.name, steps, step, loss, step == steps, acquired)]
-            ),
-        )
-    outcome = {"run": str(out), **curves.summary()}
+    if program is not None and task != "compiled":
+        raise InvalidConfig(f"a program has no effect on {task}; leave out --program, or train compiled")
+    learn = {"hsp": _learn_forest, "number-naming": _learn_naming, "compiled": _learn_compiled}[task]
+    given = {} if program is None else {"program": program}
+    outcome, shown = learn(out, config, {**given, **_parse_changes(set_)}, seed)
     if json:
         _print_json(outcome)
     else:
-        print(
-            "{run}: {acquired} of {tasks} tasks acquired after {steps:,} steps, {loss_bits:.4f} bits".format(
-                **outcome
-            )
-        )
+        print(shown)
 
 
-def _train_compiled(
-    out: Path, config: Path | None, changes: tuple[str, ...], program: str, seed: int | None, json: bool
+def _learn_forest(
+    out: Path, config: Path | None, changes: dict[str, Any], seed: int | None
+) -> tuple[dict[str, Any], str]:
+    from quantascope.experiments.hsp_learner import learn, read_learner
+    from quantascope.report.progress import one_run
+
+    learner = read_learner(config, seed=seed).replace(changes)
+    with one_run(out.name, learner.training.steps) as progress:
+        curves = learn(learner, out, progress)
+    outcome = {"run": str(out), **curves.summary()}
+    form = "{run}: {acquired} of {tasks} tasks acquired after {steps:,} steps, {loss_bits:.4f} bits"
+    return outcome, form.format(**outcome)
+
+
+def _learn_naming(
+    out: Path, config: Path | None, changes: dict[str, Any], seed: int | None
+) -> tuple[dict[str, Any], str]:
+    from quantascope.experiments.naming_source import REPORTED, learn_naming, naming_table, read_naming_config
+    from quantascope.report.progress import one_run
+    from quantascope.report.tables import naming_text
+
+    source_config = read_naming_config(config, seed=seed).replace(changes)
+    with one_run(out.name, source_config.steps) as progress:
+        source = learn_naming(source_config, out, progress)
+    table = naming_table(source.model(), REPORTED)
+    outcome = {"run": str(out), **source.summary(), "accuracy": table.to_dicts()}
+    return outcome, naming_text(source, table)
+
+
+def discover(
+    run: tyro.conf.Positional[Path],
+    /,
+    rule: Literal["path", "gradient"] = "path",
+    threshold: float = 0.03,
+    panel: str = "priority",
+    memory: float = 2.0,
+    engine: Annotated[str, tyro.conf.arg(metavar="local|dask://HOST:PORT")] = "local",
+    workers: Number = None,
+    threads: int = 1,
+    json: bool = False,
 ) -> None:
-    from quantascope.experiments.compiled_learner import CompiledLearner, learn_compiled
+    """Find the quanta of a trained source: measure its priority field and factor it.
 
-    learner = CompiledLearner.parse(_read_settings(config)).replace({"program": program})
-    learner = learner.replace({"seed": learner.seed if seed is None else seed, **_parse_changes(changes)})
-    with _shown(out, learner.training.steps) as progress:
+    What was measured is kept in the run; another threshold only factors again.
+
+    Args:
+        run: The run directory of a source.
+        rule: Credit along the path between checkpoints, or the paper's first-order credit at their start.
+        threshold: A factor must explain this share of its layer's squared priority.
+        panel: Held-out numbers on which the factors are checked.
+        memory: Gigabytes that a worker's derivatives may take.
+        engine: Where intervals are measured: processes of this machine, or the scheduler of a dask cluster.
+        workers: Processes; as many as the cores hold if not given.
+        threads: Threads of each process.
+        json: Print what was found as JSON.
+    """
+    from quantascope.engine import open_engine
+    from quantascope.experiments.discovery import discover as find
+    from quantascope.experiments.naming_source import read_source
+    from quantascope.report.figures import write_discovery
+    from quantascope.report.progress import intervals
+    from quantascope.report.tables import print_discovery
+
+    source = read_source(run)
+    with open_engine(engine, threads=threads, workers=workers) as executor, intervals() as told:
+        found = find(
+            source, rule=rule, threshold=threshold, panel=panel, engine=executor, memory=memory * 1e9, told=told
+        )
+    factors = found.save()
+    figure = write_discovery(found)
+    if json:
+        _print_json(found.to_json())
+    else:
+        print_discovery(found)
+        print(f"factors  {factors}\nfigure   {figure}")
+    if not found.trained.reliable:
+        print(f"quantascope: warning: {found.warning}", file=sys.stderr)
+
+
+def audit(run: tyro.conf.Positional[Path], /, json: bool = False) -> None:
+    """Check that a folder of checkpoints is one training trajectory; exit code 1 if it is not.
+
+    Args:
+        run: A run directory, or any folder of safetensors checkpoints.
+        json: Print what was found as JSON.
+    """
+    from quantascope.experiments.source_audit import audit_run
+
+    report = audit_run(run)
+    if json:
+        _print_json(report.to_json())
+    else:
+        print(report.text())
+    if report.findings:
+        raise SystemExit(1)
+
+
+def _learn_compiled(
+    out: Path, config: Path | None, changes: dict[str, Any], seed: int | None
+) -> tuple[dict[str, Any], str]:
+    from quantascope.experiments.compiled_learner import CompiledLearner, learn_compiled
+    from quantascope.report.progress import one_run
+
+    learner = CompiledLearner.parse(_read_settings(config))
+    learner = learner.replace({"seed": learner.seed if seed is None else seed, **changes})
+    with one_run(out.name, learner.training.steps) as progress:
         done = learn_compiled(learner, out, progress)
-    _print_accuracy(out, done.accuracy, json)
+    return {"run": str(out), **done.accuracy}, _accuracy_text(out, done.accuracy)
 
 
 def guide(
@@ -226,6 +314,7 @@ def guide(
     from quantascope.experiments.compiled_learner import learn_compiled, read_compiled
     from quantascope.experiments.guided_learner import GuidedLearner, learn_guided
     from quantascope.experiments.hsp_learner import use_threads
+    from quantascope.report.progress import one_run
     from quantascope.run import RunDirectory
 
     use_threads(threads)
@@ -236,11 +325,14 @@ def guide(
     learner = learner.replace({**settings, "teacher": lesson.model_dump(mode="json"), **_parse_changes(set_)})
     RunDirectory.open(out, learner)
     if learner.weight and taught is None:
-        with _shown(out / "teacher", learner.teacher.training.steps) as progress:
+        with one_run(f"{out.name}/teacher", learner.teacher.training.steps) as progress:
             taught = learn_compiled(learner.teacher, out / "teacher", progress)
-    with _shown(out, learner.training.steps) as progress:
+    with one_run(out.name, learner.training.steps) as progress:
         done = learn_guided(learner, out, taught, progress)
-    _print_accuracy(out, done.accuracy, json)
+    if json:
+        _print_json({"run": str(out), **done.accuracy})
+    else:
+        print(_accuracy_text(out, done.accuracy))
 
 
 def simulate(
@@ -306,6 +398,9 @@ def compile(
         print_program(compiled)
 
 
+COMMANDS = (train, audit, discover, compile, guide, simulate, reproduce, scoreboard)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; 0, or 2 for an error that the user can mend, or 130 for an interrupt."""
     try:
@@ -326,9 +421,6 @@ def main(arguments: list[str] | None = None) -> int:
         # A reader such as `head` has gone; there is nobody left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-
-
-COMMANDS = (reproduce, scoreboard, train, simulate, compile, guide)
 
 
 def _parse(arguments: list[str] | None) -> Callable[[], None]:
@@ -386,23 +478,8 @@ def _read_settings(file: Path | None) -> dict[str, Any]:
     return read_json(file) if file else {}
 
 
-@contextlib.contextmanager
-def _shown(out: Path, steps: int) -> Iterator[Any]:
-    """Progress of one training on the terminal."""
-    from quantascope.report.progress import SweepDisplay
-    from quantascope.sweep import RunStatus
-
-    with SweepDisplay() as display:
-        yield lambda step, loss, acquired=None: display([RunStatus(out.name, steps, step, loss, step == steps)])
-
-
-def _print_accuracy(out: Path, accuracy: dict[str, float], json: bool) -> None:
-    if json:
-        _print_json({"run": str(out), **accuracy})
-        return
-    for name, value in accuracy.items():
-        print(f"{name:32} {value:.1%}")
-    print(f"run  {out}")
+def _accuracy_text(out: Path, accuracy: dict[str, float]) -> str:
+    return "\n".join([*(f"{name:32} {value:.1%}" for name, value in accuracy.items()), f"run  {out}"])
 
 
 def _print_json(values: Any) -> None:

@@ -15,10 +15,19 @@ from typing import Any
 
 from quantascope.artefact import read_json, remove_partials, write_json
 from quantascope.config import Config, differences
-from quantascope.errors import DamagedArtefact, RunMismatch, StorageFailed
+from quantascope.errors import DamagedArtefact, InvalidConfig, RunMismatch, StorageFailed
 from quantascope.provenance import made_with
 
 FORMAT = 1
+
+
+def read_settings(file: Path | None) -> dict[str, Any]:
+    """The settings in a JSON file; none without a file."""
+    if file is None:
+        return {}
+    if not file.is_file():
+        raise InvalidConfig(f"there is no config file {file}; give the path of a JSON file")
+    return read_json(file)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from quantascope.experiments import (
     acquisition_clock,
+    acquisition_order,
     child_parent_order,
     composed_staircase,
     data_scaling,
@@ -9,7 +10,10 @@ from quantascope.experiments import (
     flat_acquisition,
     hsp_demand,
     joint_frontier,
+    number_naming_data,
     parameter_scaling,
+    recover_quanta,
+    seed_stability,
 )
 from quantascope.experiments.claim import Claim, Cost, Reproduction, reproduce
 from quantascope.experiments.result import Estimate, Result
@@ -26,6 +30,10 @@ CLAIMS: dict[str, Claim] = {
         data_scaling.CLAIM,
         joint_frontier.CLAIM,
         finite_size.CLAIM,
+        number_naming_data.CLAIM,
+        recover_quanta.CLAIM,
+        acquisition_order.CLAIM,
+        seed_stability.CLAIM,
     )
 }
 

@@ -52,6 +52,8 @@ class Claim:
     measure: Callable[[Any, Mapping[str, Any]], Mapping[str, Estimate]]
     cost: Callable[[Iterable[Any], int], Cost] | None = None
     """Time and memory of all runs on a number of processes, where it is worth knowing before."""
+    shares: str | None = None
+    """The name of a set of runs that several claims read, so that they are made once."""
 
 
 @dataclass(frozen=True)
@@ -65,16 +67,32 @@ class Reproduction:
 
 
 def reproduce(
-    claim: Claim, config: Config, *, preset: str, folder: Path, engine: Executor, watch: Watcher | None = None
+    claim: Claim,
+    config: Config,
+    *,
+    preset: str,
+    folder: Path,
+    engine: Executor,
+    watch: Watcher | None = None,
+    shared: Path | None = None,
 ) -> Reproduction:
-    """Train what the claim needs under `folder`, measure it, and write `result.json`."""
-    jobs = {folder / "runs" / label: job for label, job in claim.runs(config).items()}
+    """Train what the claim needs, measure it, and write `result.json` to `folder`.
+
+    Runs are kept under `folder`, or, if the claim shares them with others, under `shared` where it is given.
+    """
+    labelled = claim.runs(config)
+    if claim.shares and shared:
+        jobs = {shared / f"{label}-{job.hash()[:8]}": job for label, job in labelled.items()}
+    else:
+        jobs = {folder / "runs" / label: job for label, job in labelled.items()}
     for job in jobs.values():
         claim.prepare(job)  # an impossible run is refused before anything is written
     run = RunDirectory.open(folder, config)
     with run.locked():
         run_all(claim.work, jobs, engine=engine, steps=claim.steps, watch=watch)
-        evidence = {path.name: claim.work(job, path, None) for path, job in jobs.items()}
+        evidence = {
+            label: claim.work(job, path, None) for label, (path, job) in zip(labelled, jobs.items(), strict=True)
+        }
         figures = claim.measure(config, evidence)
         trained = sorted(
             {RunDirectory(path, job).made_with.get("commit", "unknown") for path, job in jobs.items()}

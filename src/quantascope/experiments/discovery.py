@@ -197,6 +197,15 @@ class Discovery:
         lift = share - np.bincount(target[~inside], minlength=tokens) / max((~inside).sum(), 1)
         return [VOCABULARY[token] for token in np.argsort(-lift)[:most] if lift[token] > 0]
 
+    @property
+    def warning(self) -> str:
+        """What is wrong with a field that is not reliable, and what to do."""
+        return (
+            f"the {self.trained.rule} rule accounts for {self.trained.completeness:.2f} of the loss change, "
+            f"correlation {self.trained.event_correlation:.2f} by event: these factors are not quanta; "
+            "use --rule path, or check the trajectory with quantascope audit"
+        )
+
     def save(self) -> Path:
         """Keep the factors in the run directory."""
         file = self.source.path / FACTORS

@@ -11,13 +11,13 @@ import torch
 from jaxtyping import Float
 
 from quantascope.acquisition import THRESHOLD, AcquisitionTimes, acquisition_times, evaluate_panel
-from quantascope.artefact import read_json, read_table, write_table
+from quantascope.artefact import read_table, write_table
 from quantascope.config import Config, Count, Positive
 from quantascope.errors import InvalidConfig
 from quantascope.experiments.claim import Claim
 from quantascope.experiments.result import Estimate
 from quantascope.models import MLPConfig, TaskMLP
-from quantascope.run import RunDirectory
+from quantascope.run import RunDirectory, read_settings
 from quantascope.tasks.hsp import (
     Batch,
     ComposedFamily,
@@ -100,9 +100,7 @@ class LearningCurves:
 
 def read_learner(file: Path | None, *, seed: int | None) -> HSPLearner:
     """The learner that a JSON file describes, or the default one; a given seed is that of network and batches."""
-    if file is not None and not file.is_file():
-        raise InvalidConfig(f"there is no config file {file}; give the path of a JSON file")
-    learner = HSPLearner.parse(read_json(file)) if file else HSPLearner()
+    learner = HSPLearner.parse(read_settings(file))
     if seed is None:
         return learner
     return learner.replace({"model_seed": seed, "data_seed": learner.data_seed + seed})

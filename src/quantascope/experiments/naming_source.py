@@ -14,7 +14,7 @@ from quantascope.artefact import read_json, read_table, write_table
 from quantascope.config import Config, Count, Positive
 from quantascope.errors import DamagedArtefact, RunMismatch
 from quantascope.models import Predictions, Transformer, TransformerConfig, predict
-from quantascope.run import RunDirectory
+from quantascope.run import RunDirectory, read_settings
 from quantascope.tasks.events import Events
 from quantascope.tasks.number_naming import PANELS, POSITIONS, VOCABULARY, length_balanced, naming_events
 from quantascope.training import (
@@ -30,6 +30,8 @@ from quantascope.training import (
 )
 
 METRICS = "metrics.parquet"
+REPORTED = ("training", "test", "zero_gap", "short_tail")
+"""Panels that a trained network is shown on."""
 
 
 class NamingSource(Config):
@@ -103,6 +105,14 @@ class Source:
         model.load_state_dict(self.trajectory.load(index))
         return model.eval()
 
+    def summary(self) -> dict[str, int | float]:
+        """What became of the training, in three numbers."""
+        return {
+            "steps": self.config.steps,
+            "train_loss": float(self.step_loss[-1]),
+            "rising_share": self.rising_share,
+        }
+
     @property
     def step_loss(self) -> np.ndarray:
         """Training loss before each update."""
@@ -112,6 +122,12 @@ class Source:
     def rising_share(self) -> float:
         """Share of updates after which the training loss was higher."""
         return float((np.diff(self.step_loss) > 0).mean()) if len(self.step_loss) > 1 else 0.0
+
+
+def read_naming_config(file: Path | None, *, seed: int | None) -> NamingSource:
+    """The source that a JSON file describes, or the paper's; with another seed if one is given."""
+    config = NamingSource.parse(read_settings(file))
+    return config if seed is None else config.replace({"seed": seed})
 
 
 def learn_naming(

@@ -7,6 +7,7 @@
 Attention must be eager: forward-mode derivatives do not pass through the fused kernels.
 """
 
+import importlib
 from typing import Any
 
 from jaxtyping import Float, Int
@@ -19,10 +20,10 @@ from quantascope.training.trajectory import Shards
 def read_pretrained(shards: Shards) -> dict[str, Tensor]:
     """The parameters of a saved model, named as in the model; on disk they may have other names."""
     try:
-        from transformers import AutoModelForCausalLM
+        transformers = importlib.import_module("transformers")  # which no type checker should read
     except ImportError:
         raise InvalidConfig("transformers is not installed; pip install 'quantascope[transformers]'") from None
-    return AutoModelForCausalLM.from_pretrained(shards[0].parent).state_dict()
+    return transformers.AutoModelForCausalLM.from_pretrained(shards[0].parent).state_dict()
 
 
 def causal_lm_losses(model: Any, tokens: Int[Tensor, "rows length"]) -> Float[Tensor, " events"]:

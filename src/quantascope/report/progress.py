@@ -2,13 +2,18 @@
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 from rich.console import Console
 from rich.live import Live
+from rich.progress import MofNCompleteColumn, TaskID
+from rich.progress import Progress as ProgressBar
 from rich.table import Table
 
 from quantascope.sweep import RunStatus
+from quantascope.training import Progress
 
 _SECONDS_BETWEEN_LOG_LINES = 30.0
 
@@ -53,6 +58,30 @@ class SweepDisplay:
         began, start = first
         done = status.step - start
         return (now - began) / done * (status.steps - status.step) if done else None
+
+
+@contextmanager
+def one_run(label: str, steps: int) -> Iterator[Progress]:
+    """Shows the progress of a single run."""
+    with SweepDisplay() as display:
+        yield lambda step, loss, acquired=None: display(
+            [RunStatus(label, steps, step, loss, step == steps, acquired)]
+        )
+
+
+@contextmanager
+def intervals() -> Iterator[Callable[[str, int, int], None]]:
+    """Shows how many intervals of which field are measured, with the time left."""
+    columns = (*ProgressBar.get_default_columns(), MofNCompleteColumn())
+    with ProgressBar(*columns, console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def told(what: str, done: int, of: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=of)
+            bar.update(tasks[what], completed=done)
+
+        yield told
 
 
 def _table(statuses: list[RunStatus], left: dict[str, float | None]) -> Table:

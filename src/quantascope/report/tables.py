@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+import polars as pl
 from rich.console import Console
 from rich.table import Table
 
 from quantascope.artefact import write_bytes, write_json
 from quantascope.errors import InvalidConfig
 from quantascope.experiments import CLAIMS, Reproduction, Result
+from quantascope.experiments.discovery import Discovery
+from quantascope.experiments.naming_source import Source
 from quantascope.program import CompiledProgram
 from quantascope.report.scoreboard import COLUMNS, MECHANISM_COLUMNS, Row, mechanism, number, span
 from quantascope.theory import ClassAcquisitions, SizeBias
@@ -119,6 +122,54 @@ def print_program(compiled: CompiledProgram) -> None:
         table.add_row(graph.names[quantum], parents, f"{graph.levels[quantum]}", f"{seen}", f"{declared}")
     console().print(table)
     print(f"audited on {compiled.audited:,} events")
+
+
+def naming_text(source: Source, table: pl.DataFrame) -> str:
+    """Accuracy by panel and digit length."""
+    out = _table("panel", "digits", "numbers", "token %", "exact %", "nats", title=_naming_title(source), names=0)
+    for panel, digits, numbers, token, exact, nll in table.iter_rows():
+        style = "bold" if digits == "all" else None
+        cells = (f"{numbers:,}", f"{100 * token:.1f}", f"{100 * exact:.1f}", f"{nll:.3f}")
+        out.add_row(panel if digits == "all" else "", digits, *cells, style=style)
+    return _captured(out)
+
+
+def _naming_title(source: Source) -> str:
+    share = 100 * source.rising_share
+    return f"{source.path}: {source.config.steps:,} steps, the loss rose in {share:.1f} % of them"
+
+
+def print_discovery(found: Discovery) -> None:
+    """The quanta of a source, earliest first, and how much they explain."""
+    trained = found.trained
+    quanta = _table(
+        "quantum", "typical words", "acquired by step", "demand", "complexity", "explained %",
+        title=f"{len(found.factors)} quanta of {found.source.path} at {100 * found.threshold:g} %", names=2,
+    )  # fmt: skip
+    for quantum, acquired, demand, complexity, explained, words in found.table().iter_rows():
+        quanta.add_row(
+            quantum, words, f"{acquired:,}", f"{demand:.3f}", f"{complexity:.1f}", f"{100 * explained:.1f}"
+        )
+    layers = _table(
+        "layer", "quanta", "explained %", "SVD %", "NMF %", "negative %", title="Held-out priority", names=0
+    )
+    for row in found.to_json()["layers"]:
+        name, count, *shares = row.values()
+        layers.add_row(name, f"{count}", *(f"{100 * share:.1f}" for share in shares))
+    console().print(quanta)
+    console().print(layers)
+    print(
+        f"The {trained.rule} field accounts for {trained.completeness:.3f} of the loss change "
+        f"(correlation {trained.event_correlation:.3f} by event and interval).\n"
+        f"The mean acquisition curve follows held-out improvement with r = {found.improvement_correlation:.3f}."
+    )
+
+
+def _captured(table: Table) -> str:
+    out = console()
+    with out.capture() as captured:
+        out.print(table)
+    return captured.get().rstrip()
 
 
 def publish_result(done: Reproduction, results: Path) -> None:

@@ -8,16 +8,22 @@ from matplotlib.figure import Figure
 
 from quantascope.artefact import write_bytes
 from quantascope.experiments import Reproduction
+from quantascope.experiments.discovery import Discovery
 from quantascope.report.figures import (
     acquisition_clock,
+    acquisition_order,
     child_parent_order,
     composed_staircase,
     data_scaling,
+    discovery,
     finite_size,
     flat_acquisition,
     hsp_demand,
     joint_frontier,
+    number_naming_data,
     parameter_scaling,
+    recover_quanta,
+    seed_stability,
 )
 from quantascope.report.figures.style import house_style
 
@@ -31,6 +37,10 @@ DRAWERS: dict[str, Callable[[Reproduction], Figure]] = {
     "data-scaling": data_scaling.draw,
     "joint-frontier": joint_frontier.draw,
     "finite-size": finite_size.draw,
+    "number-naming-data": number_naming_data.draw,
+    "recover-quanta": recover_quanta.draw,
+    "ordering": acquisition_order.draw,
+    "seed-stability": seed_stability.draw,
 }
 
 
@@ -38,9 +48,21 @@ def write_figure(reproduction: Reproduction) -> Path:
     """Draw the figure of a reproduced claim beside its result; the path of the picture."""
     file = reproduction.folder / "figure.png"
     with house_style():
-        figure = DRAWERS[reproduction.result.claim](reproduction)
-        for suffix in (".svg", ".png"):
-            buffer = io.BytesIO()
-            figure.savefig(buffer, format=suffix[1:], metadata={"Date": None} if suffix == ".svg" else None)
-            write_bytes(file.with_suffix(suffix), buffer.getvalue())
+        save_figure(DRAWERS[reproduction.result.claim](reproduction), file)
+    return file
+
+
+def save_figure(figure: Figure, file: Path) -> None:
+    """Write a figure as a picture and, beside it, as vectors."""
+    for suffix in (".svg", ".png"):
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=suffix[1:], metadata={"Date": None} if suffix == ".svg" else None)
+        write_bytes(file.with_suffix(suffix), buffer.getvalue())
+
+
+def write_discovery(found: Discovery) -> Path:
+    """Draw a discovery into its run directory; the path of the picture."""
+    file = found.source.path / "discovery.png"
+    with house_style():
+        save_figure(discovery.draw(found), file)
     return file

@@ -1,0 +1,188 @@
+"""Priority falls into few binary-temporal factors that follow held-out improvement (section 5.1; appendix G.1).
+
+Sources of several seeds are trained as in the paper. Their field is measured by the paper's gradient rule, whose
+figures stand beside the paper's, and along the path. Further sources are trained with Adam at a learning rate
+where the first-order account breaks down, to show what each rule is worth there.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from quantascope.config import Config, PositiveFloat, Seeds
+from quantascope.experiments.claim import Claim
+from quantascope.experiments.discovery import Discovery, measure_field
+from quantascope.experiments.naming_source import NamingSource, Source, learn_naming
+from quantascope.experiments.result import Estimate
+from quantascope.priority import PriorityField, Rule
+from quantascope.run import RunDirectory
+from quantascope.training import OptimizerConfig, Progress
+
+SOURCES = "number-naming"
+"""The set of sources that the discovery claims share."""
+FIRST_INTERVAL = 0.9
+"""A curve has nearly all of its mass in the first interval if it has this share of it there."""
+
+
+class RecoverQuanta(Config):
+    """Sources by seed, and sources beyond first order."""
+
+    source: NamingSource = NamingSource()
+    seeds: Seeds = (0, 1, 2, 3, 4)
+    threshold: PositiveFloat = 0.03
+    unstable: NamingSource = NamingSource(
+        optimizer=OptimizerConfig(name="adam", learning_rate=0.03), steps=600, replays=0
+    )
+    unstable_seeds: Seeds = (0, 1, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredSource:
+    """A trained source whose fields were measured."""
+
+    source: Source
+
+    def field(self, rule: Rule, panel: str = "training") -> PriorityField:
+        """The field of a panel's events."""
+        return measure_field(self.source, rule, panel)
+
+    def discovery(self, rule: Rule, threshold: float, panel: str = "priority") -> Discovery:
+        """The quanta under a rule and threshold, checked on a panel."""
+        return Discovery(self.source, threshold, self.field(rule), self.field(rule, panel))
+
+
+def measured_source(config: NamingSource, path: Path, progress: Progress | None = None) -> MeasuredSource:
+    """Train, or read, a source and measure its fields under both rules on training and held-out events."""
+    source = learn_naming(config, path, progress)
+    with RunDirectory(path, config).locked():
+        for rule in ("gradient", "path"):
+            for panel in ("training", "priority", "contaminated") if config.replays else ("training",):
+                measure_field(source, rule, panel)
+    return MeasuredSource(source)
+
+
+def seeded(config: NamingSource, seeds: Sequence[int], label: str) -> dict[str, NamingSource]:
+    """The same source with each seed."""
+    return {f"{label}-{seed}": config.model_copy(update={"seed": seed}) for seed in seeds}
+
+
+def runs(config: RecoverQuanta) -> dict[str, NamingSource]:
+    """The sources of the claim."""
+    return seeded(config.source, config.seeds, "seed") | seeded(config.unstable, config.unstable_seeds, "unstable")
+
+
+def first_interval_curves(found: Discovery) -> int:
+    """How many curves have nearly all of their mass in the first interval."""
+    return int((found.factors.cumulative[:, 0] >= FIRST_INTERVAL).sum())
+
+
+def later_bands(found: Discovery) -> tuple[float, float]:
+    """From the start of the first to the end of the last interval in which another curve reaches half its mass."""
+    later = found.factors.cumulative[:, 0] < FIRST_INTERVAL
+    if not later.any():
+        return float("nan"), float("nan")
+    interval = found.factors.acquisition_interval[later]
+    return float(found.trained.steps[interval.min()]), float(found.trained.steps[interval.max() + 1])
+
+
+def measure(config: RecoverQuanta, evidence: Mapping[str, MeasuredSource]) -> dict[str, Estimate]:
+    """The paper's figures by its own rule, the same along the path, and what each rule accounts for."""
+    sources = [evidence[label] for label in seeded(config.source, config.seeds, "seed")]
+    unstable = [evidence[label] for label in seeded(config.unstable, config.unstable_seeds, "unstable")]
+    figures: dict[str, Estimate] = {}
+    for rule, suffix, panel, by in (
+        ("gradient", "", "priority", "gradient rule"),
+        ("gradient", "_contaminated", "contaminated", "gradient rule, the paper's own panel"),
+        ("path", "_path", "priority", "path rule"),
+    ):
+        found = [source.discovery(rule, config.threshold, panel) for source in sources]
+        figures |= {f"{key}{suffix}": one for key, one in _figures(found, by, held_out_only=panel != "priority")}
+    for label, chosen in (("", sources), ("_unstable", unstable)):
+        what = "Adam sources" if label else "sources"
+        for rule in ("gradient", "path"):
+            fields = [source.field(rule) for source in chosen]
+            figures[f"completeness_{rule}{label}"] = Estimate.over_runs(
+                f"ΣP/ΔL, {rule} rule, {what}", [field.completeness for field in fields]
+            )
+            figures[f"event_correlation_{rule}{label}"] = Estimate.over_runs(
+                f"correlation of credit and loss change by event, {rule} rule, {what}",
+                [field.event_correlation for field in fields],
+            )
+        figures[f"rising_share{label}"] = Estimate.over_runs(
+            f"steps at which the loss rose, {what}", [100 * one.source.rising_share for one in chosen], "%"
+        )
+    return figures
+
+
+def _figures(found: Sequence[Discovery], by: str, *, held_out_only: bool) -> list[tuple[str, Estimate]]:
+    def over(says: str, value: Callable[[Discovery], float], unit: str = "") -> Estimate:
+        return Estimate.over_runs(f"{says}, {by}", [value(one) for one in found], unit)
+
+    layers = range(len(found[0].trained.layers))
+    figures = []
+    for layer in layers:
+        figures += [
+            (
+                f"explained_layer_{layer}",
+                over(f"held-out SSE explained, layer {layer}", lambda d, n=layer: 100 * d.explained[n], "%"),
+            ),
+            (
+                f"explained_svd_layer_{layer}",
+                over(f"by a signed SVD, layer {layer}", lambda d, n=layer: 100 * d.explained_by_svd[n], "%"),
+            ),
+            (
+                f"explained_nmf_layer_{layer}",
+                over(f"by an NMF, layer {layer}", lambda d, n=layer: 100 * d.explained_by_nmf[n], "%"),
+            ),
+            (
+                f"negative_mass_layer_{layer}",
+                over(f"negative mass, layer {layer}", lambda d, n=layer: 100 * d.negative[n], "%"),
+            ),
+        ]
+    figures.append(("nll_correlation", over("mean curve and held-out improvement", _nll_correlation)))
+    if held_out_only:
+        return figures
+    counts = [("factors", over("factors", lambda d: len(d.factors), "factors"))]
+    counts += [
+        (f"factors_layer_{layer}", over(f"factors, layer {layer}", lambda d, n=layer: d.per_layer[n], "factors"))
+        for layer in layers
+    ]
+    times = [
+        ("first_interval_curves", over("curves within the first interval", first_interval_curves, "factors")),
+        ("later_bands_start", over("first later band", lambda d: later_bands(d)[0], "steps")),
+        ("later_bands_end", over("last later band", lambda d: later_bands(d)[1], "steps")),
+    ]
+    return [*counts, *figures, *times]
+
+
+def _nll_correlation(found: Discovery) -> float:
+    return found.improvement_correlation
+
+
+QUICK = NamingSource(steps=400, intervals=16, replays=8)
+CLAIM = Claim(
+    name="recover-quanta",
+    says="priority falls into few factors whose mean follows held-out improvement",
+    presets={
+        "quick": RecoverQuanta(
+            source=QUICK,
+            seeds=(0,),
+            unstable=QUICK.model_copy(
+                update={
+                    "optimizer": OptimizerConfig(name="adam", learning_rate=0.03),
+                    "steps": 100,
+                    "replays": 0,
+                }
+            ),
+            unstable_seeds=(0,),
+        ),
+        "full": RecoverQuanta(),
+        "paper": RecoverQuanta(seeds=(0,), unstable_seeds=(0,)),
+    },
+    runs=runs,
+    prepare=lambda source: source.training,
+    work=measured_source,
+    steps=lambda source: source.steps,
+    measure=measure,
+    shares=SOURCES,
+)

@@ -1,0 +1,54 @@
+"""Figure of the recover-quanta claim."""
+
+from collections.abc import Mapping
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from quantascope.experiments import Reproduction
+from quantascope.experiments.recover_quanta import MeasuredSource, RecoverQuanta
+from quantascope.priority import Rule
+from quantascope.report.figures.discovery import acquisition_panel, map_panel
+from quantascope.report.figures.style import BLUE, ORANGE, title
+
+
+def draw(reproduction: Reproduction) -> Figure:
+    """Curves of the first source under both rules, what each rule accounts for, and the map of supports."""
+    config, evidence = reproduction.config, reproduction.evidence
+    first = next(iter(evidence.values()))
+    figure = Figure(figsize=(11, 7.5))
+    grid = figure.add_gridspec(2, 3, height_ratios=(1, 1.15))
+    for column, rule in enumerate(("gradient", "path")):
+        found = first.discovery(rule, config.threshold)
+        acquisition_panel(figure.add_subplot(grid[0, column]), found, letter="ab"[column])
+    _completeness(figure.add_subplot(grid[0, 2]), config, evidence)
+    map_panel(figure.add_subplot(grid[1, :]), first.discovery("path", config.threshold), letter="d")
+    return figure
+
+
+def _completeness(axes: Axes, config: RecoverQuanta, evidence: Mapping[str, MeasuredSource]) -> None:
+    kinds = {
+        f"SGD at {config.source.optimizer.learning_rate:g}": "seed",
+        f"Adam at {config.unstable.optimizer.learning_rate:g}": "unstable",
+    }
+    rules: tuple[tuple[Rule, str, float], ...] = (("gradient", ORANGE, -0.12), ("path", BLUE, 0.12))
+    for rule, colour, shift in rules:
+        for place, label in enumerate(kinds.values()):
+            ratios = [
+                source.field(rule).completeness for name, source in evidence.items() if name.startswith(label)
+            ]
+            axes.scatter(
+                [place + shift] * len(ratios),
+                ratios,
+                color=colour,
+                s=24,
+                alpha=0.8,
+                linewidths=0,
+                label=f"{rule} rule" if place == 0 else None,
+            )
+    axes.axhline(1, color="black", linewidth=0.8)
+    axes.set_xticks(range(len(kinds)), list(kinds))
+    axes.set(xlim=(-0.5, len(kinds) - 0.5), ylabel="credit / true fall of the loss")
+    axes.set_yscale("symlog", linthresh=2)
+    axes.legend(loc="best", handletextpad=0.2)
+    title(axes, "c", "completeness of the field")
