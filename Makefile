@@ -13,6 +13,7 @@ setup: $(READY) ## make .venv and install quantascope with its tools
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps mup # an oracle of tests; asks for torchvision
 	@touch $(READY)
 
 demo: $(READY) ## 32 sharp acquisitions under one smooth loss, half a minute after the install
@@ -28,6 +29,7 @@ check: $(READY) ## ruff and basedpyright
 
 bench: $(READY) ## the benchmarks: ratios measured side by side
 	$(BIN)/python benchmarks/hsp_training.py
+	$(BIN)/python benchmarks/scaling_sweep.py
 	$(BIN)/python benchmarks/compile.py
 	$(BIN)/python benchmarks/guidance.py
 

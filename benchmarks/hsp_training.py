@@ -52,9 +52,9 @@ class PlainData:
 class PlainLearner:
     """One-hot concatenation, nn.Linear, Adam."""
 
-    def __init__(self, forest: Forest, width: int) -> None:
+    def __init__(self, forest: Forest, width: int, hidden_layers: int = HIDDEN_LAYERS) -> None:
         self.tasks = len(forest.tasks)
-        sizes = [forest.sensors + self.tasks, *[width] * HIDDEN_LAYERS]
+        sizes = [forest.sensors + self.tasks, *[width] * hidden_layers]
         layers = [layer for a, b in itertools.pairwise(sizes) for layer in (nn.Linear(a, b), nn.ReLU())]
         self.network = nn.Sequential(*layers, nn.Linear(width, 2))
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=1e-3)
@@ -62,10 +62,14 @@ class PlainLearner:
     def step(self, signs: Tensor, task: Tensor, label: Tensor) -> float:
         inputs = torch.cat([signs, nn.functional.one_hot(task, self.tasks).float()], dim=1)
         self.optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(self.network(inputs), label)
+        loss = nn.functional.cross_entropy(self.logits(inputs), label)
         loss.backward()
         self.optimizer.step()
         return loss.item()
+
+    def logits(self, inputs: Tensor) -> Tensor:
+        """Of the labels 0 and 1."""
+        return self.network(inputs)
 
     def copy_from(self, model: TaskMLP) -> None:
         """Take over the weights of our model."""

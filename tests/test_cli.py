@@ -294,6 +294,10 @@ def test_simulate_prints_the_depth_classes(capsys):
     assert outcome["quanta"] == 8 * (2**27 - 1)
     assert [row["quanta"] for row in outcome["classes"]] == [8 * 2**d for d in range(27)]
     assert outcome["classes"][-1]["loss_after"] == pytest.approx(0, abs=1e-12)
+    exponents = [row["exponent_compositional"] for row in outcome["classes"]]
+    assert exponents[:2] == [None, None]
+    assert exponents[2] > 0.5
+    assert exponents[-1] == pytest.approx(0.2, rel=0.05)
 
 
 PROGRAM = """

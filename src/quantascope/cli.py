@@ -94,7 +94,10 @@ def _announce_cost(claim: Any, config: Any, *, engine: str, threads: int, worker
     processes = (workers or max(1, cores() // threads)) if engine == LOCAL else 1
     jobs = list(claim.runs(config).values())
     cost = claim.cost(jobs, processes)
-    where = f"{processes} processes of this machine" if engine == LOCAL else "one process like this one"
+    several = "process" if processes == 1 else "processes"
+    where = (
+        f"{processes} {several} of this machine" if engine == LOCAL else "one process like those of this machine"
+    )
     print(
         f"{len(jobs)} runs of up to {max(claim.steps(job) for job in jobs):,} steps: about {cost} on {where}",
         file=sys.stderr,

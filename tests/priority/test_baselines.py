@@ -59,6 +59,10 @@ def test_separated_groups_are_found_by_every_clustering():
         assert adjusted_mutual_information(found, label) == pytest.approx(1)
 
 
+def test_an_nmf_may_have_more_components_than_columns():
+    assert len(cluster_nmf(np.random.default_rng(0).random((30, 3)), 5)) == 30
+
+
 def test_the_largest_signed_component_tells_groups_of_unequal_size_apart():
     rows = np.diag([4.0, 3.0, 2.0]).repeat(5, axis=0)
     assert adjusted_mutual_information(cluster_svd(rows, 3), np.repeat(np.arange(3), 5)) == pytest.approx(1)

@@ -8,7 +8,16 @@ import pytest
 
 from quantascope.errors import DamagedArtefact
 from quantascope.experiments import CLAIMS, Estimate, Result
-from quantascope.report.scoreboard import PaperFigure, Row, as_markdown, read_paper, read_results, scoreboard
+from quantascope.report.scoreboard import (
+    PaperFigure,
+    Row,
+    as_markdown,
+    mechanism,
+    mechanism_markdown,
+    read_paper,
+    read_results,
+    scoreboard,
+)
 
 RESULTS = Path(__file__).parents[2] / "results"
 FIGURE = PaperFigure(
@@ -39,6 +48,33 @@ def test_the_papers_number_must_lie_within_the_range_of_several_runs():
 
 def test_a_figure_that_no_run_defines_differs():
     assert verdict(FIGURE, estimate(float("nan"))) == "differs"
+
+
+def test_a_figure_that_no_run_was_asked_for_is_not_run():
+    assert verdict(FIGURE, estimate()) == "not run"
+
+
+def test_law_prediction_and_measurement_stand_side_by_side():
+    figures = {
+        "target_0_20": estimate(0.2),
+        "exponent_0_20": estimate(0.1, 0.2, 0.3),
+        "predicted_0_20": estimate(0.15, 0.16, 0.17),
+        "exponent_by_count_0_20": estimate(0.4),
+    }
+    rows = [Row("c", key, None, None, value) for key, value in figures.items()]
+    (found,) = mechanism(rows)
+    assert (found.level, found.target.mean, found.predicted.mean, found.measured.mean) == pytest.approx(
+        ("0_20", 0.2, 0.16, 0.2)
+    )
+    # ± 4.303 × 0.1/√3 and 4.303 × 0.01/√3.
+    assert (
+        mechanism_markdown(rows).splitlines()[-1] == "| c | 0.2 | 0.16 [0.1352, 0.1848] | 0.2 [-0.04841, 0.4484] |"
+    )
+
+
+def test_the_docs_show_the_exponents_of_the_committed_results():
+    page = (RESULTS.parent / "docs" / "scaling.md").read_text()
+    assert mechanism_markdown(scoreboard(RESULTS)) in page
 
 
 def test_counts_are_printed_with_commas_and_rounded_to_the_unit():

@@ -1,8 +1,9 @@
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import nn
 
-from quantascope.errors import DamagedArtefact
+from quantascope.errors import DamagedArtefact, InvalidConfig
 from quantascope.training import Recorder, Trajectory
 
 
@@ -32,3 +33,48 @@ def test_a_truncated_checkpoint_is_refused_by_name(tmp_path):
     file.write_bytes(file.read_bytes()[:20])
     with pytest.raises(DamagedArtefact, match=r"step-00000000\.safetensors is damaged"):
         Trajectory.open(tmp_path)
+
+
+def test_a_recorder_keeps_every_so_many_steps(tmp_path):
+    recorder = Recorder(nn.Linear(1, 1), tmp_path, steps=3)
+    for _ in range(7):
+        recorder.step(0.5)
+    trajectory = Trajectory.open(tmp_path)
+    assert trajectory.steps.tolist() == [0, 3, 6]
+    assert trajectory.learning_rate_mass.tolist() == [1.5, 1.5]
+
+
+def test_an_impossible_schedule_is_refused(tmp_path):
+    with pytest.raises(InvalidConfig, match="cannot keep a checkpoint every 0 steps"):
+        Recorder(nn.Linear(1, 1), tmp_path, steps=0)
+
+
+def test_fewer_steps_of_a_trajectory_sum_the_rates_between_them(tmp_path):
+    recorder = Recorder(nn.Linear(1, 1), tmp_path, steps=1)
+    for _ in range(6):
+        recorder.step(0.1)
+    coarse = Trajectory.open(tmp_path).at([0, 2, 6])
+    assert coarse.learning_rate_mass.tolist() == pytest.approx([0.2, 0.4])
+    with pytest.raises(DamagedArtefact, match="there is no checkpoint of step 9; the nearest is of step 6"):
+        coarse.at([9])
+
+
+def test_a_step_that_is_there_twice_is_refused(tmp_path):
+    for name in ("step-3.safetensors", "other-3.safetensors"):
+        save_file({"weight": torch.zeros(1)}, tmp_path / name)
+    with pytest.raises(DamagedArtefact, match=r"step 3 is there twice, as .*; remove one"):
+        Trajectory.open(tmp_path)
+
+
+def test_other_peoples_checkpoints_have_no_learning_rates(tmp_path):
+    for step in (0, 5):
+        save_file({"weight": torch.full((1,), float(step))}, tmp_path / f"model_step{step}.safetensors")
+    trajectory = Trajectory.open(tmp_path)
+    assert trajectory.load(1)["weight"].item() == 5.0
+    with pytest.raises(InvalidConfig, match="do not say their learning rates; use the path rule"):
+        _ = trajectory.learning_rate_mass
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(DamagedArtefact, match="there is no folder"):
+        Trajectory.open(tmp_path / "nowhere")

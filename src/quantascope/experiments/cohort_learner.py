@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -58,7 +58,7 @@ class CohortCurves:
     @cached_property
     def forest(self) -> Forest:
         """The forest that they learned."""
-        return build_forest(self.config.family)
+        return forest_of(self.config.family)
 
     @property
     def step(self) -> Int[np.ndarray, " evaluations"]:
@@ -88,12 +88,22 @@ class CohortCurves:
     @property
     def diverged(self) -> Bool[np.ndarray, " widths"]:
         """Networks whose loss was not finite at some evaluation."""
-        return ~np.isfinite(self.loss).all(0)
+        return np.asarray(~np.isfinite(self.loss).all(0))
+
+
+def forest_of(family: RegularFamily) -> Forest:
+    """The forest of a family, built once: many runs of a sweep share it."""
+    return _forest(family.model_dump_json())
+
+
+@lru_cache(maxsize=64)
+def _forest(family: str) -> Forest:
+    return build_forest(RegularFamily.model_validate_json(family))
 
 
 def prepare(config: CohortLearner) -> tuple[Forest, Panel]:
     """The forest and the panel of a run; refuses what cannot be built before anything is written."""
-    forest = build_forest(config.family)
+    forest = forest_of(config.family)
     return forest, random_panel(forest, inputs=config.panel_inputs, seed=config.panel_seed)
 
 

@@ -22,8 +22,10 @@ from quantascope.experiments.demand_level import BETAS, at_level, key_of
 from quantascope.experiments.parameter_scaling import MILLION
 from quantascope.experiments.result import Estimate
 from quantascope.scaling import (
+    FEWEST,
     LearningWindow,
     PowerLawFit,
+    compare_forms,
     compositional_order,
     direct_order,
     fit_power_law,
@@ -196,6 +198,19 @@ def _level_figures(alpha: float, found: Sequence[DataTrajectory]) -> dict[str, E
             [_log_error(t, values) for t, values in zip(found, foretold, strict=True)],
             "nats",
         )
+    forms = [compare_forms(t.examples[t.window.rows], t.loss[t.window.rows]) for t in found]
+    figures |= {
+        f"exponent_by_count_{key}": over("exponent of loss against K", [_by(t, t.count) for t in found]),
+        f"exponent_by_soft_count_{key}": over(
+            "exponent of loss against the soft count", [_by(t, t.curves.soft_count[:, 0]) for t in found]
+        ),
+        f"exponential_excess_{key}": over(
+            "AICc of an exponential above that of a power law", [form.exponential_excess for form in forms]
+        ),
+        f"broken_excess_{key}": over(
+            "AICc of a broken power law above that of a power law", [form.broken_excess for form in forms]
+        ),
+    }
     figures[f"frontier_{key}"] = over("exponent of K against examples", [_frontier(t) for t in found])
     figures[f"acquired_{key}"] = over("functions acquired in the end", [t.count[-1] for t in found], "functions")
     return figures
@@ -204,6 +219,14 @@ def _level_figures(alpha: float, found: Sequence[DataTrajectory]) -> dict[str, E
 def _log_error(trajectory: DataTrajectory, values: Float[np.ndarray, " evaluations"]) -> float:
     rows = trajectory.window.rows
     return float(np.sqrt(np.mean(np.log(values[rows] / trajectory.loss[rows]) ** 2)))
+
+
+def _by(trajectory: DataTrajectory, count: Float[np.ndarray, " evaluations"]) -> float:
+    """Exponent of loss against a count; undefined where the window sees fewer than three different ones."""
+    rows = trajectory.window.rows
+    if len(np.unique(count[rows])) < FEWEST:
+        return np.nan
+    return fit_power_law(count[rows], trajectory.loss[rows]).exponent
 
 
 def _frontier(trajectory: DataTrajectory) -> float:
@@ -234,7 +257,7 @@ CLAIM = Claim(
                 hidden_layers=3,
                 batch_size=512,
                 training=TrainingConfig(
-                    steps=20_000, evaluate_every=250, optimizer=OptimizerConfig(name="adam", learning_rate=1e-2)
+                    steps=16_000, evaluate_every=200, optimizer=OptimizerConfig(name="adam", learning_rate=1e-2)
                 ),
             ),
         ),

@@ -130,7 +130,7 @@ class Sweep:
     @cached_property
     def diverged(self) -> Bool[np.ndarray, " widths"]:
         """Which networks are left out."""
-        return np.isnan(self.loss).any(0)
+        return np.asarray(np.isnan(self.loss).any(0))
 
     @cached_property
     def acquired(self) -> Bool[np.ndarray, "evaluations widths tasks"]:
@@ -159,9 +159,11 @@ class Sweep:
         rule = {"length": self.config.window, "tolerance": self.config.stability_tolerance}
         return np.array([last_stable(self.step, loss, checkpoints=asked, **rule) for loss in self.loss.T])
 
-    def selected(self, values: Float[np.ndarray, "evaluations widths"]) -> Float[np.ndarray, " widths"]:
+    def selected(
+        self, values: Float[np.ndarray, "evaluations widths"], length: int | None = None
+    ) -> Float[np.ndarray, " widths"]:
         """Windowed medians of each width that end at its own checkpoint."""
-        length = self.config.window
+        length = self.config.window if length is None else length
         return np.array(
             [
                 median_ending_at(self.step, column, end=int(end), length=length)
@@ -257,6 +259,11 @@ def _level_figures(alpha: float, found: Sequence[Sweep]) -> dict[str, Estimate]:
         figures[f"exponent_{key}_at_{int(100 * share)}_percent"] = exponent_over(
             f"exponent at {share:.0%} of the budget", size, earlier
         )
+    for name, length in {"no_window": 0, "double_window": 2 * found[0].config.window}.items():
+        otherwise = np.array([s.selected(s.loss, length) for s in found])
+        figures[f"exponent_{key}_{name}"] = exponent_over(
+            f"exponent with a {name.replace('_', ' ')}", size, otherwise
+        )
     return figures | form_figures(key, size, loss)
 
 
@@ -287,8 +294,12 @@ def form_figures(
 ) -> dict[str, Estimate]:
     """How much worse other forms than a power law describe all seeds together; intervals by drawing seeds anew."""
     rng = np.random.default_rng(0)
-    drawn = [np.arange(len(x)), *(rng.integers(len(x), size=(500, len(x))))]
-    forms = [compare_forms(x[rows].ravel(), y[rows].ravel()) for rows in drawn]
+    drawn = [
+        tuple(range(len(x))),
+        *(tuple(sorted(row)) for row in rng.integers(len(x), size=(500, len(x))).tolist()),
+    ]
+    known = {rows: compare_forms(x[list(rows)].ravel(), y[list(rows)].ravel()) for rows in set(drawn)}
+    forms = [known[rows] for rows in drawn]
     return {
         f"exponential_excess_{key}": Estimate.pooled(
             "AICc of an exponential above that of a power law", [form.exponential_excess for form in forms]

@@ -48,7 +48,7 @@ def nmf_explained(
             shares.append(0.0)
             continue
         scale = np.abs(field).max() or 1.0
-        model = _nmf(int(count), seed)
+        model = _nmf(int(count), field.shape, seed)
         with _unconverged_is_fine():
             model.fit(np.maximum(field / scale, 0))
             loading = model.transform(np.maximum(other / scale, 0))
@@ -74,7 +74,7 @@ def cluster_nmf(
     """The component of an NMF of the positive part with the largest loading on each event."""
     positive = np.maximum(rows, 0)
     with _unconverged_is_fine():
-        return _nmf(clusters, seed).fit_transform(positive / (positive.max() or 1.0)).argmax(1)
+        return _nmf(clusters, rows.shape, seed).fit_transform(positive / (positive.max() or 1.0)).argmax(1)
 
 
 def cluster_rows(
@@ -123,10 +123,11 @@ def _unconverged_is_fine() -> Iterator[None]:
         yield
 
 
-def _nmf(components: int, seed: int) -> Any:
+def _nmf(components: int, shape: tuple[int, ...], seed: int) -> Any:
     from sklearn.decomposition import NMF
 
-    return NMF(components, init="nndsvda", max_iter=500, random_state=seed)  # pyright: ignore[reportArgumentType]
+    start = "nndsvda" if components <= min(shape) else "random"
+    return NMF(components, init=start, max_iter=500, random_state=seed)  # pyright: ignore[reportArgumentType]
 
 
 def _share(explained: float, field: Float[np.ndarray, "events intervals"]) -> float:

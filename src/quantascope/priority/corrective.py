@@ -42,8 +42,8 @@ def factorize_corrective(
 
     >>> learned_first, learned_later = np.array([3.0, 0.0, 0.0]), np.array([0.0, 1.0, 1.0])
     >>> layer = np.stack([learned_first, learned_first + learned_later, learned_later, np.zeros(3)])
-    >>> found = factorize_corrective(layer[None])
-    >>> found.supports.astype(int)
+    >>> found = factorize_corrective(np.tile(layer, (10, 1))[None])
+    >>> found.supports[:, :4].astype(int)
     array([[1, 1, 0, 0],
            [0, 1, 1, 0]])
     >>> found.curves.round(9)

@@ -7,7 +7,8 @@ function. An event's fingerprint is its signed priority over all intervals:
     fingerprint   rows of the layer's field at unit length, principal components at the square root of their
                   spread (so that moves which touch every event count less), at unit length again
     neighbours    the ten most similar fingerprints, up to sign
-    communities   Louvain's, of the graph of neighbours; their number follows from the graph
+    communities   Louvain's, of the graph of neighbours, at resolution 2 (standard modularity, at 1, merges small
+                  communities of large graphs); their number follows from the graph
     layer         the one whose communities are the most modular
 
 Supports are the communities, curves the nonnegative mean priority of each, as in the paper. It needs many
@@ -25,6 +26,7 @@ from quantascope.priority.factors import Factors
 from quantascope.priority.score import supports_of
 
 _ROWS_AT_ONCE = 1024
+_RESOLUTION = 2.0
 
 
 def factorize_fingerprints(
@@ -61,7 +63,7 @@ def communities(
     graph = nx.from_scipy_sparse_array(
         _neighbour_graph(fingerprints(field[present].astype(np.float64)), neighbours)
     )
-    found = nx.community.louvain_communities(graph, seed=seed)
+    found = nx.community.louvain_communities(graph, resolution=_RESOLUTION, seed=seed)
     for number, members in enumerate(found):
         labels[present[list(members)]] = number
     return labels, float(nx.community.modularity(graph, found))

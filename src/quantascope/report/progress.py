@@ -108,9 +108,14 @@ def _line(statuses: list[RunStatus], left: dict[str, float | None], elapsed: flo
 
 
 def clock(seconds: float | None) -> str:
-    """Seconds as minutes and seconds.
+    """Seconds as minutes and seconds, with hours or as days where there are.
 
-    >>> clock(75.2)
-    '1:15'
+    >>> clock(75.2), clock(3675.0), clock(200_000.0)
+    ('1:15', '1:01:15', '2.3 days')
     """
-    return "?" if seconds is None else f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+    if seconds is None:
+        return "?"
+    if seconds >= 86_400:
+        return f"{seconds / 86_400:.1f} days"
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}" if minutes >= 60 else f"{minutes}:{rest:02d}"

@@ -64,17 +64,19 @@ def bootstrap_exponent(
     A draw with fewer than three different sizes fits nothing and is left out; none remain if there are too few.
     """
     rng = np.random.default_rng(seed)
-    log_x, log_loss = np.log(np.asarray(x, dtype=float)), np.log(loss)
     seeds, sizes = loss.shape
-    slopes: list[float] = []
-    for _ in range(resamples):
-        drawn = np.ix_(rng.integers(seeds, size=seeds), rng.integers(sizes, size=sizes))
-        a, b = log_x[drawn].ravel(), log_loss[drawn].ravel()
-        usable = np.isfinite(a) & np.isfinite(b)
-        if len(np.unique(a[usable])) >= FEWEST:
-            spread = a[usable] - a[usable].mean()
-            slopes.append(-float(spread @ b[usable] / (spread @ spread)))
-    if not slopes:
+    rows, columns = rng.integers(seeds, size=(resamples, seeds)), rng.integers(sizes, size=(resamples, sizes))
+    drawn = (rows[:, :, None], columns[:, None, :])
+    with np.errstate(divide="ignore", invalid="ignore"):  # what has no logarithm is left out
+        x, y = np.log(np.asarray(x, dtype=float))[drawn], np.log(loss)[drawn]
+    x, y = x.reshape(resamples, -1), y.reshape(resamples, -1)
+    usable = np.isfinite(x) & np.isfinite(y)
+    x, y = np.where(usable, x, np.nan), np.where(usable, y, np.nan)
+    different = 1 + (np.diff(np.sort(x, axis=1), axis=1) > 0).sum(1)  # NaN sorts last and compares false
+    x, y = x[different >= FEWEST], y[different >= FEWEST]
+    if not len(x):
         return None
+    spread = x - np.nanmean(x, axis=1, keepdims=True)
+    slopes = -np.nansum(spread * y, axis=1) / np.nansum(spread**2, axis=1)
     low, high = np.percentile(slopes, [2.5, 97.5])
     return float(low), float(high)

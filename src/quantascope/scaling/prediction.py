@@ -27,7 +27,8 @@ def direct_order(forest: Forest) -> Int[np.ndarray, " nodes"]:
 
 def missing_cost(forest: Forest) -> Float[np.ndarray, " nodes"]:
     """Bits that each function costs in expectation while it is not acquired."""
-    return forest.query * np.array([initial_loss(int(depth)) for depth in forest.depth])
+    entropy = np.array([initial_loss(depth) for depth in range(int(forest.depth.max()) + 1)])
+    return forest.query * entropy[forest.depth]
 
 
 def loss_after(

@@ -3,6 +3,7 @@
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from quantascope.experiments import Reproduction
 from quantascope.experiments.finite_size import FiniteSize, biases
@@ -27,10 +28,12 @@ def _curves(axes: Axes, config: FiniteSize) -> None:
         total = int(classes.counts.sum())
         counts = np.unique(np.geomspace(1, 0.999 * total, 300).astype(np.int64)).astype(float)
         shade = str(0.75 - 0.75 * place / (len(depths) - 1))
-        label = f"{total:.1g} quanta".replace("e+0", "·10^")
+        mantissa, power = f"{total:.0e}".split("e")
+        label = f"${mantissa}\\cdot10^{{{int(power)}}}$ quanta"
         axes.plot(counts, loss_by_count(classes, counts, "compositional"), color=shade, linewidth=1.2, label=label)
-    ends = np.array([1.0, float(total)])
-    axes.plot(ends, (ends / config.roots + 1) ** -alpha, "--", color=LEVEL_STYLES[0][0], label=f"K^−{alpha:.2f}")
+    ends = np.array([30.0, config.roots * float(config.branching) ** (config.deepest + 1)])
+    law = 1.25 * (ends / config.roots) ** -alpha
+    axes.plot(ends, law, "--", color=LEVEL_STYLES[0][0], label=f"$K^{{-{alpha:.2f}}}$ (shifted)")
     axes.set(
         xscale="log", yscale="log", ylim=(1e-2, 1.2), xlabel="acquired quanta K", ylabel="unmet demand (loss)"
     )
@@ -52,5 +55,6 @@ def _bias(axes: Axes, config: FiniteSize) -> None:
         axes.axvline(quanta, color=GREY, linewidth=0.6)
         axes.text(quanta, 1.3, f" {name}", rotation=90, va="bottom", ha="right", fontsize=7, color="0.4")
     axes.set(xscale="log", yscale="log", xlabel="quanta in the forest", ylabel="bias of the fitted exponent (%)")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.legend(loc="upper right")
     title(axes, "b", "the bias dies with size")

@@ -82,6 +82,6 @@ def _errors(axes: Axes, result: Result) -> None:
                 label=name if place == 0 else None,
             )  # fmt: skip
     axes.set_xticks(range(len(SPLITS)), [f"{split}\ncells" for split in SPLITS])
-    axes.set(ylabel="log error of held-out loss (nats)", ylim=(0, None))
-    axes.legend(loc="upper left", title="law")
+    axes.set(ylabel="log error of held-out loss (nats)", ylim=(0, 1.3 * axes.get_ylim()[1]))
+    axes.legend(loc="upper left", ncols=3, columnspacing=1, handlelength=1)
     title(axes, "c", "which law predicts better")

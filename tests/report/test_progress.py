@@ -1,0 +1,44 @@
+"""One table of a sweep, on a terminal and in a log."""
+
+import io
+
+from rich.console import Console
+
+from quantascope.report.progress import SweepDisplay, _table
+from quantascope.sweep import RunStatus
+
+STATUSES = [
+    RunStatus("done", 100, 100, 0.1, True, 12),
+    RunStatus("moving", 100, 40, 0.51234, False, 7),
+    RunStatus("waiting", 100, 0, None, False),
+]
+
+
+def test_the_table_has_run_step_loss_acquired_and_time_left():
+    out = io.StringIO()
+    Console(file=out, width=100).print(_table(STATUSES, {"done": None, "moving": 75.0, "waiting": None}))
+    rows = [line.split() for line in out.getvalue().splitlines() if "moving" in line or "waiting" in line]
+    assert [cell for cell in rows[0] if cell != "│"] == ["moving", "40", "100", "0.5123", "7", "1:15"]
+    assert "waiting" in rows[1]
+
+
+def test_a_log_has_a_line_for_each_run_that_moves(capsys):
+    with SweepDisplay(Console(file=io.StringIO())) as display:
+        display(STATUSES)
+        display(STATUSES)  # too soon for another
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].endswith("1 of 3 runs done")
+    assert lines[1].split() == [
+        "moving",
+        "step",
+        "40",
+        "of",
+        "100",
+        "loss",
+        "0.5123",
+        "acquired",
+        "7",
+        "?",
+        "left",
+    ]
+    assert len(lines) == 2
