@@ -33,7 +33,8 @@ bench: $(READY) ## the benchmarks: ratios measured side by side
 	$(BIN)/python benchmarks/factorization.py
 	$(BIN)/python benchmarks/priority_field.py
 	$(BIN)/python benchmarks/scaling_sweep.py
-	$(BIN)/python benchmarks/factorization.py
+	$(BIN)/python benchmarks/compile.py
+	$(BIN)/python benchmarks/guidance.py
 
 clean: ## remove the environment and all local runs
 	rm -rf $(VENV) runs

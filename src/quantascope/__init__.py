@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from quantascope.priority import PriorityField as PriorityField
     from quantascope.priority import factorize as factorize
     from quantascope.priority import priority_field as priority_field
+    from quantascope.program import Registry as Registry
+    from quantascope.program import compile_program as compile_program
+    from quantascope.program import when as when
     from quantascope.report.scoreboard import scoreboard as scoreboard
     from quantascope.run import RunDirectory as RunDirectory
     from quantascope.tasks.hsp import Forest as Forest
@@ -45,12 +48,14 @@ _HOME = {
     "PriorityField": "priority",
     "QuantascopeError": "errors",
     "Recorder": "training",
+    "Registry": "program",
     "RunDirectory": "run",
     "TaskMLP": "models",
     "Trajectory": "training",
     "Transformer": "models",
     "acquisition_times": "acquisition",
     "build_forest": "tasks.hsp",
+    "compile_program": "program",
     "factorize": "priority",
     "parallel": "theory",
     "priority_field": "priority",
@@ -58,6 +63,7 @@ _HOME = {
     "scoreboard": "report.scoreboard",
     "sequential": "theory",
     "train": "training",
+    "when": "program",
 }
 __all__ = list(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 
