@@ -88,7 +88,7 @@ def test_factors_account_for_the_field_and_are_named_by_layer(found):
     assert (found.factors.explained >= 0.02).all()
     assert found.trained.completeness == pytest.approx(1, abs=0.02)
     assert found.trained.reliable
-    assert (0 < found.explained).all()
+    assert (found.explained > 0).all()
     assert (found.explained <= found.explained_by_svd + 1e-9).all()
     assert found.held_out_loss.shape == (7,)
     assert ((found.complexity >= 1) & (found.complexity <= 17)).all()
