@@ -237,6 +237,7 @@ class Interval:
             nodes, total = [(start, 1.0)], self._credit(start, way, 1.0)
         else:
             end = _parameters(self.trajectory, index + 1)
+            self._check_shapes(start, end, index)
             way = {name: start[name] - end[name] for name in start}
             fall = losses - self.losses(end)
             nodes, total = self._refined(start, way, fall)
@@ -249,6 +250,16 @@ class Interval:
             ]
         )
         return {"values": values, "other": total - values.sum(0), "losses": losses}
+
+    def _check_shapes(self, start: Parameters, end: Parameters, index: int) -> None:
+        for name, value in start.items():
+            if name not in end or end[name].shape != value.shape:
+                found = f"of shape {list(end[name].shape)}" if name in end else "missing"
+                before, after = self.trajectory.steps[index : index + 2]
+                raise DamagedArtefact(
+                    f"tensor '{name}' is {found} at step {after} and of shape {list(value.shape)} at step "
+                    f"{before}: one checkpoint is of another architecture"
+                )
 
     def _refined(
         self, start: Parameters, way: Parameters, fall: Tensor

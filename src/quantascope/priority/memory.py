@@ -46,17 +46,13 @@ class PeakMemory(TorchDispatchMode):
 
 def examples_within(budget: float, work: Callable[[slice], Any], *, available: int) -> int:
     """How many examples `work` can take at once within a budget in bytes, measured on a few from both ends."""
-    few = min(8, available)
-    one = max(_peak(work, slice(0, 1)), _peak(work, slice(available - 1, available)))
-    top = max(_peak(work, slice(0, few)), _peak(work, slice(available - few, available)))
-    each = max((top - one) / max(few - 1, 1), 1.0)
-    fitting = 1 + int((budget - one) / each)
-    if budget < one:
+    few = min(4, available)
+    each = max(_peak(work, slice(0, few)), _peak(work, slice(available - few, available))) / few
+    if budget < each:
         raise InvalidConfig(
-            f"a memory budget of {_shown(budget)} is too little for one example; give at least "
-            f"{_shown(float(one))}"
+            f"a memory budget of {_shown(budget)} is too little for one example; give at least {_shown(each)}"
         )
-    return min(fitting, available)
+    return min(int(budget / max(each, 1)), available)
 
 
 def _peak(work: Callable[[slice], Any], examples: slice) -> int:
