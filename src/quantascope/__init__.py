@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from quantascope.acquisition import AcquisitionTimes as AcquisitionTimes
     from quantascope.acquisition import acquisition_times as acquisition_times
+    from quantascope.engine import open_engine as open_engine
     from quantascope.errors import QuantascopeError as QuantascopeError
     from quantascope.experiments import CLAIMS as CLAIMS
     from quantascope.experiments import reproduce as reproduce
     from quantascope.models import TaskMLP as TaskMLP
     from quantascope.report.scoreboard import scoreboard as scoreboard
     from quantascope.run import RunDirectory as RunDirectory
+    from quantascope.scaling import PowerLawFit as PowerLawFit
+    from quantascope.scaling import fit_power_law as fit_power_law
     from quantascope.tasks.hsp import Forest as Forest
     from quantascope.tasks.hsp import build_forest as build_forest
     from quantascope.theory import Poset as Poset
@@ -34,6 +37,7 @@ _HOME = {
     "CLAIMS": "experiments",
     "Forest": "tasks.hsp",
     "Poset": "theory",
+    "PowerLawFit": "scaling",
     "QuantascopeError": "errors",
     "Recorder": "training",
     "RunDirectory": "run",
@@ -41,6 +45,8 @@ _HOME = {
     "Trajectory": "training",
     "acquisition_times": "acquisition",
     "build_forest": "tasks.hsp",
+    "fit_power_law": "scaling",
+    "open_engine": "engine",
     "parallel": "theory",
     "reproduce": "experiments",
     "scoreboard": "report.scoreboard",
