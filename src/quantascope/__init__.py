@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from quantascope.acquisition import AcquisitionTimes as AcquisitionTimes
     from quantascope.acquisition import acquisition_times as acquisition_times
+    from quantascope.engine import open_engine as open_engine
     from quantascope.errors import QuantascopeError as QuantascopeError
     from quantascope.experiments import CLAIMS as CLAIMS
     from quantascope.experiments import reproduce as reproduce
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from quantascope.program import when as when
     from quantascope.report.scoreboard import scoreboard as scoreboard
     from quantascope.run import RunDirectory as RunDirectory
+    from quantascope.scaling import PowerLawFit as PowerLawFit
+    from quantascope.scaling import fit_power_law as fit_power_law
     from quantascope.tasks.hsp import Forest as Forest
     from quantascope.tasks.hsp import build_forest as build_forest
     from quantascope.theory import Poset as Poset
@@ -45,6 +48,7 @@ _HOME = {
     "Forest": "tasks.hsp",
     "ModuleLosses": "priority",
     "Poset": "theory",
+    "PowerLawFit": "scaling",
     "PriorityField": "priority",
     "QuantascopeError": "errors",
     "Recorder": "training",
@@ -57,6 +61,8 @@ _HOME = {
     "build_forest": "tasks.hsp",
     "compile_program": "program",
     "factorize": "priority",
+    "fit_power_law": "scaling",
+    "open_engine": "engine",
     "parallel": "theory",
     "priority_field": "priority",
     "reproduce": "experiments",

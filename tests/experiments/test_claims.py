@@ -167,6 +167,10 @@ def test_full_presets_have_at_least_three_runs_of_each_kind():
         "child-parent-order": 15,
         "acquisition-clock": 5,
         "hsp-demand": 0,
+        "parameter-scaling": 9,
+        "data-scaling": 9,
+        "joint-frontier": 12,
+        "finite-size": 0,
     }
 
 

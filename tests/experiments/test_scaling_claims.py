@@ -167,7 +167,7 @@ def test_data_scaling_follows_one_network():
 def test_a_planted_joint_law_foretells_unseen_cells_better_than_its_rivals():
     law = JointLaw(np.array([0.7, 0.5, 0.6]), np.array([-3.2, -2.0, -1.2]), 3.0)
     config = joint_frontier.CLAIM.presets["full"]
-    step = np.arange(0, 6_250, 250)
+    step = np.arange(0, 4_250, 250)
     curves = {}
     for name, run in joint_frontier.runs(config).items():
         sizes = [m.parameter_count for m in build_cohort(run, forest_of(run.family)).networks()]

@@ -208,11 +208,11 @@ CLAIM = Claim(
                 hidden_layers=3,
                 batch_size=512,
                 training=TrainingConfig(
-                    steps=6_000, evaluate_every=250, optimizer=OptimizerConfig(name="adam", learning_rate=1e-2)
+                    steps=4_000, evaluate_every=250, optimizer=OptimizerConfig(name="adam", learning_rate=1e-2)
                 ),
             ),
             examples=(2**15, 2**17, 2**19),
-            steps=(750, 1_500, 3_000, 6_000),
+            steps=(500, 1_000, 2_000, 4_000),
         ),
         "paper": JointFrontier(
             learner=CohortLearner(
