@@ -300,6 +300,99 @@ def test_simulate_prints_the_depth_classes(capsys):
     assert exponents[-1] == pytest.approx(0.2, rel=0.05)
 
 
+PROGRAM = """
+from quantascope.program import Registry, when
+
+registry = Registry()
+
+
+@registry.quantum("PARITY", output_cardinality=2)
+def parity(number):
+    return number % 2
+
+
+@registry.quantum("WORD", output_cardinality=2)
+def word(parity):
+    return ("even", "odd")[parity]
+
+
+@registry.quantum("STAGE", output_cardinality=2)
+def stage(position):
+    return position
+
+
+@registry.quantum("END", output_cardinality=1)
+def end(stage):
+    return "."
+
+
+@registry.entry(audit=range(10), vocabulary=["even", "odd", "."], end=".")
+def predict(state):
+    now = stage(state.position)
+    with when(now, 1) as over:
+        if over:
+            return end(now)
+    with when(now, 0) as begins:
+        if begins:
+            return word(parity(state.source))
+"""
+
+
+@pytest.fixture
+def program(tmp_path) -> Path:
+    file = tmp_path / "parity.py"
+    file.write_text(PROGRAM)
+    return file
+
+
+def test_a_program_of_ones_own_is_compiled_and_drawn(program, capsys, tmp_path):
+    picture = tmp_path / "graph.svg"
+    assert main(["compile", f"{program}:predict", "--json", "--figure", str(picture)]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "quanta": [
+            {"name": "STAGE", "level": 0, "cardinality": 2},
+            {"name": "PARITY", "level": 1, "cardinality": 2},
+            {"name": "END", "level": 1, "cardinality": 1},
+            {"name": "WORD", "level": 2, "cardinality": 2},
+        ],
+        "edges": [["STAGE", "PARITY"], ["STAGE", "END"], ["PARITY", "WORD"]],
+        "levels": 3,
+    }
+    assert {"PARITY", "WORD", "STAGE", "END"} <= set(re.findall(r">(\w+)<", picture.read_text()))
+    assert main(["compile", str(program)]) == 0
+    assert "4 quanta, 3 direct edges, 3 levels" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (("return position\n", "return position / 0\n"), "quantum STAGE, on input 0: raises ZeroDivisionError"),
+        (("parity(state.source)", "int(parity(state.source))"), "of PARITY is made a plain int at"),
+        (("range(10)", "[]"), "the audit domain is empty"),
+        (("@registry.entry", "# @registry.entry"), "parity.py has no entry"),
+        (("def predict(state)", "def predict(state"), "cannot be imported: SyntaxError"),
+        (("import Registry", "import Regitsry"), "cannot be imported: ImportError"),
+        (('["even", ', "["), "writes 'even', which is not in the vocabulary"),
+    ],
+)
+def test_a_faulty_program_is_told_in_one_line(program, failing, change, says):
+    program.write_text(PROGRAM.replace(*change))
+    assert says in failing("compile", str(program))
+
+
+def test_a_program_that_cannot_be_found_is_named(program, failing, tmp_path):
+    assert "there is no program file nowhere.py" in failing("compile", "nowhere.py")
+    assert "there is no program 'klingon'; give a file FILE.py, or one of english" in failing("compile", "klingon")
+    assert "has no entry 'no'; its entries are: predict" in failing("compile", f"{program}:no")
+    twice = PROGRAM + "\n\nother = registry.entry(audit=[1], vocabulary=['.'], end='.')(lambda state: end(1))\n"
+    program.write_text(twice)
+    assert "has 2 entries; name one of them, as in parity.py:predict" in failing("compile", str(program))
+    program.write_text(PROGRAM)
+    assert "end it in .png, .svg, .pdf" in failing(
+        "compile", str(program), "--figure", str(tmp_path / "graph.gif")
+    )
+
+
 def documented_commands() -> list[str]:
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
     found = [line for page in pages for line in page.read_text().splitlines()]

@@ -16,8 +16,14 @@ MAY_IMPORT = {
     "theory": {"errors"},
     "artefact": {"errors"},
     "run": {"errors", "config", "artefact", "provenance"},
+    "graph": {"errors"},
+    "labels": {"errors"},
     "tasks": {"errors", "config", "theory"},
-    "models": {"errors", "config", "tasks"},
+    "program": {"errors", "graph", "labels"},
+    "programs": {"errors", "program", "tasks"},
+    "models": {"errors", "config", "artefact", "tasks"},
+    "qmodel": {"errors", "config", "artefact", "graph", "labels", "tasks", "models"},
+    "guidance": {"errors", "tasks", "models", "qmodel"},
     "training": {"errors", "config", "artefact", "run"},
     "acquisition": {"errors", "config", "theory", "tasks", "models"},
     "priority": {"errors", "config", "artefact", "tasks", "models", "training", "acquisition"},
@@ -27,13 +33,15 @@ MAY_IMPORT = {
     "sweep": {"errors", "config", "engine", "training"},
     "experiments": {
         "errors", "config", "artefact", "run", "theory", "tasks", "models", "training", "acquisition", "sweep",
-        "provenance", "priority", "scaling",
+        "provenance", "priority", "scaling", "program", "programs", "qmodel", "guidance",
     },
     "report": {
         "errors", "artefact", "theory", "tasks", "training", "acquisition", "priority", "scaling", "experiments",
-        "sweep",
+        "graph", "program", "sweep",
     },
-    "cli": {"errors", "artefact", "engine", "theory", "experiments", "report", "sweep"},
+    "cli": {
+        "errors", "artefact", "engine", "theory", "experiments", "program", "programs", "report", "run", "sweep",
+    },
 }  # fmt: skip
 
 
@@ -67,6 +75,7 @@ def test_only_reports_draw(file):
         assert not any(name.split(".")[0] == "matplotlib" for name in imported(file))
 
 
-def test_the_theory_works_without_torch():
-    program = "import sys, quantascope.theory; sys.exit('torch' in sys.modules)"
+@pytest.mark.parametrize("layer", ["theory", "program"])
+def test_theory_and_compiler_work_without_torch(layer):
+    program = f"import sys, quantascope.{layer}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0

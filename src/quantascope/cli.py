@@ -143,11 +143,12 @@ def scoreboard(
 
 
 def train(
-    task: tyro.conf.Positional[Literal["hsp", "number-naming"]],
+    task: tyro.conf.Positional[Literal["hsp", "number-naming", "compiled"]],
     /,
     out: Path,
     config: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None,
     set_: Changes = (),
+    program: Annotated[str | None, tyro.conf.arg(metavar="PROGRAM", help_behavior_hint="")] = None,
     seed: Number = None,
     threads: int = 1,
     json: bool = False,
@@ -155,10 +156,12 @@ def train(
     """Train one network and keep its run directory; an interrupted run is taken up again.
 
     Args:
-        task: What to learn: a forest of sparse parities with an MLP, or names of numbers with a Transformer.
+        task: What to learn: a forest of sparse parities with an MLP, names of numbers with a Transformer, or a
+            program with a network of the shape of its graph.
         out: The run directory.
         config: JSON file with settings that differ from the default.
-        set_: Change settings, as in --set training.steps=2000 (hsp) or --set steps=2000 (number-naming).
+        set_: Change settings, as in --set training.steps=2000 (hsp, compiled) or --set steps=2000 (number-naming).
+        program: For compiled, the program: FILE.py, FILE.py:entry, or a name as in quantascope compile.
         seed: Seed of the network and its batches; those of the config if not given.
         threads: Threads to use.
         json: Print the outcome as JSON.
@@ -166,8 +169,11 @@ def train(
     from quantascope.experiments.hsp_learner import use_threads
 
     use_threads(threads)
-    learn = _learn_forest if task == "hsp" else _learn_naming
-    outcome, shown = learn(out, config, _parse_changes(set_), seed)
+    if program is not None and task != "compiled":
+        raise InvalidConfig(f"a program has no effect on {task}; leave out --program, or train compiled")
+    learn = {"hsp": _learn_forest, "number-naming": _learn_naming, "compiled": _learn_compiled}[task]
+    given = {} if program is None else {"program": program}
+    outcome, shown = learn(out, config, {**given, **_parse_changes(set_)}, seed)
     if json:
         _print_json(outcome)
     else:
@@ -271,6 +277,67 @@ def audit(run: tyro.conf.Positional[Path], /, json: bool = False) -> None:
         raise SystemExit(1)
 
 
+def _learn_compiled(
+    out: Path, config: Path | None, changes: dict[str, Any], seed: int | None
+) -> tuple[dict[str, Any], str]:
+    from quantascope.experiments.compiled_learner import CompiledLearner, learn_compiled
+    from quantascope.report.progress import one_run
+
+    learner = CompiledLearner.parse(_read_settings(config))
+    learner = learner.replace({"seed": learner.seed if seed is None else seed, **changes})
+    with one_run(out.name, learner.training.steps) as progress:
+        done = learn_compiled(learner, out, progress)
+    return {"run": str(out), **done.accuracy}, _accuracy_text(out, done.accuracy)
+
+
+def guide(
+    out: Path,
+    teacher: Folder = None,
+    program: str = "english",
+    config: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None,
+    set_: Changes = (),
+    seed: Number = None,
+    threads: int = 1,
+    json: bool = False,
+) -> None:
+    """Train an ordinary Transformer whose blocks follow a program's Q-model; the Q-model is gone afterwards.
+
+    The Transformer is OUT/model.safetensors.
+
+    Args:
+        out: The run directory.
+        teacher: A run of quantascope train compiled; if not given, one is trained in OUT/teacher.
+        program: The program, if no teacher is given: FILE.py, FILE.py:entry, or a name as in quantascope compile.
+        config: JSON file with settings that differ from the default.
+        set_: Change settings, as in --set weight=0 model.blocks=5; weight 0 is training without guidance.
+        seed: Seed of the Transformer, and of the teacher that is trained here.
+        threads: Threads to use.
+        json: Print the outcome as JSON.
+    """
+    from quantascope.experiments.compiled_learner import learn_compiled, read_compiled
+    from quantascope.experiments.guided_learner import GuidedLearner, learn_guided
+    from quantascope.experiments.hsp_learner import use_threads
+    from quantascope.report.progress import one_run
+    from quantascope.run import RunDirectory
+
+    use_threads(threads)
+    learner = GuidedLearner.parse(_read_settings(config))
+    taught = read_compiled(teacher) if teacher else None
+    settings = {"seed": learner.seed if seed is None else seed}
+    lesson = taught.config if taught else learner.teacher.replace({"program": program, **settings})
+    learner = learner.replace({**settings, "teacher": lesson.model_dump(mode="json"), **_parse_changes(set_)})
+    RunDirectory.open(out, learner)
+    if learner.weight and taught is None:
+        with one_run(f"{out.name}/teacher", learner.teacher.training.steps) as progress:
+            taught = learn_compiled(learner.teacher, out / "teacher", progress)
+    with one_run(out.name, learner.training.steps) as progress:
+        done = learn_guided(learner, out, taught, progress)
+    if json:
+        _print_json({"run": str(out), **done.accuracy})
+    else:
+        print(_accuracy_text(out, done.accuracy))
+
+
 def simulate(
     roots: int = 8,
     branching: int = 2,
@@ -307,7 +374,34 @@ def simulate(
         print_simulation(outcome, sizes, alpha)
 
 
-COMMANDS = (train, audit, discover, simulate, reproduce, scoreboard)
+def compile(
+    program: tyro.conf.Positional[str],
+    /,
+    figure: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None,
+    json: bool = False,
+) -> None:
+    """Compile a program into a Q-graph: ordinary Python whose annotated subroutines become quanta.
+
+    Args:
+        program: FILE.py or FILE.py:entry, or one that comes with quantascope: english, french, addition.
+        figure: Draw the graph into this file (png, svg or pdf).
+        json: Print quanta, edges and levels as JSON.
+    """
+    from quantascope.program import compile_program
+    from quantascope.programs import find_program
+    from quantascope.report.graph_drawing import write_drawing
+    from quantascope.report.tables import print_program
+
+    compiled = compile_program(find_program(program))
+    if figure:
+        write_drawing(compiled.graph, figure)
+    if json:
+        _print_json(compiled.to_json())
+    else:
+        print_program(compiled)
+
+
+COMMANDS = (train, audit, discover, compile, guide, simulate, reproduce, scoreboard)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -377,6 +471,18 @@ def _parse_changes(changes: tuple[str, ...]) -> dict[str, Any]:
         except ValueError:
             parsed[key] = text
     return parsed
+
+
+def _read_settings(file: Path | None) -> dict[str, Any]:
+    from quantascope.artefact import read_json
+
+    if file is not None and not file.is_file():
+        raise InvalidConfig(f"there is no config file {file}; give the path of a JSON file")
+    return read_json(file) if file else {}
+
+
+def _accuracy_text(out: Path, accuracy: dict[str, float]) -> str:
+    return "\n".join([*(f"{name:32} {value:.1%}" for name, value in accuracy.items()), f"run  {out}"])
 
 
 def _print_json(values: Any) -> None:

@@ -173,11 +173,11 @@ class Block(nn.Module):
         """What the asking rows read from the rows before them."""
         examples, asking, length = queries.bias.shape
         asked = normed if queries is grid.all_rows else normed[queries.row]
-        query = _spread(self.query(asked), queries.slot, examples, asking)
-        key, value = _spread(self.key_value(normed), grid.slot, examples, length).chunk(2, -1)
+        query = spread(self.query(asked), queries.slot, examples, asking)
+        key, value = spread(self.key_value(normed), grid.slot, examples, length).chunk(2, -1)
         read = torch.cat(
             [
-                _read(q, k, v, queries.bias)
+                read_memory(q, k, v, queries.bias)
                 for q, k, v in zip(*(x.chunk(self.heads, -1) for x in (query, key, value)), strict=True)
             ],
             -1,
@@ -185,7 +185,7 @@ class Block(nn.Module):
         return self.out(read.reshape(examples * asking, -1)[queries.slot])
 
 
-def _spread(
+def spread(
     rows: Float[Tensor, "rows width"], slot: Int[Tensor, " rows"], examples: int, length: int
 ) -> Float[Tensor, "examples length width"]:
     """Packed rows on the padded grid of their examples."""
@@ -193,7 +193,7 @@ def _spread(
     return grid.index_copy(0, slot, rows).reshape(examples, length, -1)
 
 
-def _read(
+def read_memory(
     query: Float[Tensor, "examples queries width"],
     key: Float[Tensor, "examples length width"],
     value: Float[Tensor, "examples length width"],

@@ -12,6 +12,7 @@ from quantascope.errors import InvalidConfig
 from quantascope.experiments import CLAIMS, Reproduction, Result
 from quantascope.experiments.discovery import Discovery
 from quantascope.experiments.naming_source import Source
+from quantascope.program import CompiledProgram
 from quantascope.report.scoreboard import COLUMNS, MECHANISM_COLUMNS, Row, mechanism, number, span
 from quantascope.theory import ClassAcquisitions, SizeBias
 
@@ -108,6 +109,19 @@ def print_simulation(outcome: ClassAcquisitions, sizes: Mapping[int, SizeBias], 
         "in units of κ/p; loss: unmet query probability after that; exponent: what one would fit to the loss of a"
     )
     print("forest that ends at this depth, learned in the order of the poset, or directly by query probability.")
+
+
+def print_program(compiled: CompiledProgram) -> None:
+    """The quanta of a compiled program by level, each with the quanta that it depends on directly."""
+    graph, quanta = compiled.graph, compiled.program.registry.quanta
+    said = f"{len(graph.names)} quanta, {len(graph.edges)} direct edges, {len(graph.by_level)} levels"
+    table = _table("quantum", "depends on", "level", "outputs", "declared", title=said, names=2)
+    for quantum in (quantum for level in graph.by_level for quantum in level):
+        parents = ", ".join(graph.names[parent] for parent in graph.parents(quantum)) or "the input"
+        seen, declared = len(compiled.outcomes[quantum]), quanta[quantum].output_cardinality
+        table.add_row(graph.names[quantum], parents, f"{graph.levels[quantum]}", f"{seen}", f"{declared}")
+    console().print(table)
+    print(f"audited on {compiled.audited:,} events")
 
 
 def naming_text(source: Source, table: pl.DataFrame) -> str:

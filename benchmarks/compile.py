@@ -1,0 +1,85 @@
+"""Events per second of compiling and tracing the English number-naming program, and how they grow.
+
+Compilation audits 4,396 numbers; tracing runs the 16,384 numbers of the balanced evaluation, 122,575 events,
+cold and warm. Growth is the time of 2, 4, 8 … times as many numbers. Seconds are of CPU time. `--all` traces all
+999,999 numbers and compares every name with the task's oracle.
+"""
+
+import argparse
+import dataclasses
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from quantascope.program import CompiledProgram, compile_program
+from quantascope.programs import find_program
+from quantascope.tasks.number_naming import LARGEST, PANELS, number_name
+
+ASKED_SECONDS = {"compile": 10.0, "trace": 30.0}
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Seconds of one stage, its events, and the seconds asked for if any."""
+
+    stage: str
+    events: int
+    seconds: float
+    asked: float | None = None
+
+    @property
+    def rate(self) -> float:
+        """Events per second."""
+        return self.events / self.seconds
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    began = time.process_time()
+    return work(), time.process_time() - began
+
+
+def measure() -> tuple[CompiledProgram, list[Measurement]]:
+    """Compile, trace the evaluation cold and warm, and trace growing parts of it cold."""
+    program, numbers = find_program("english"), PANELS["balanced"]()
+    compiled, seconds = timed(lambda: compile_program(program))
+    found = [Measurement("compile", compiled.audited, seconds, ASKED_SECONDS["compile"])]
+    for stage, asked in (("trace", ASKED_SECONDS["trace"]), ("trace again", None)):
+        trace, seconds = timed(lambda: compiled.trace(numbers))
+        found.append(Measurement(stage, len(trace), seconds, asked))
+    for share in (16, 8, 4, 2, 1):
+        fresh = dataclasses.replace(compiled)  # remembers no execution
+        trace, seconds = timed(lambda fresh=fresh, share=share: fresh.trace(numbers[::share]))
+        found.append(Measurement(f"trace 1/{share}, cold", len(trace), seconds))
+    return compiled, found
+
+
+def name_all(compiled: CompiledProgram) -> Measurement:
+    """Trace every number and compare every name with the oracle."""
+    trace, seconds = timed(lambda: compiled.trace(range(1, LARGEST + 1)))
+    for number, words in zip(trace.inputs, trace.written(), strict=True):
+        assert words[:-1] == number_name(number), number
+    print(f"all {LARGEST:,} names are right, by {len(set(trace.row.tolist())):,} distinct executions")
+    return Measurement("trace all", len(trace), seconds)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    chosen = parser.parse_args()
+    compiled, found = measure()
+    if chosen.all:
+        found.append(name_all(compiled))
+    if chosen.json:
+        print(json.dumps([{**asdict(one), "events_per_second": one.rate} for one in found], indent=2))
+        return
+    print("stage               events   seconds  asked  events/s")
+    for one in found:
+        asked = "" if one.asked is None else f"{one.asked:g}"
+        print(f"{one.stage:17} {one.events:9,} {one.seconds:8.2f} {asked:>6} {one.rate:10,.0f}")
+
+
+if __name__ == "__main__":
+    main()

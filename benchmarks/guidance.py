@@ -1,0 +1,91 @@
+"""What guidance costs: time of a training step of the ten-block Transformer, guided and with cross-entropy alone.
+
+Both take the full batch of the 300 training numbers; targets are computed beforehand, as in every guided run.
+Rounds of both alternate on one thread, and the median round counts, in CPU time. The evaluation of all 16,384
+balanced numbers is timed as well.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+import torch
+
+from quantascope.experiments.guided_learner import TASK_OBJECTIVE, GuidedLearner
+from quantascope.guidance import Guidance
+from quantascope.models import Transformer, predict
+from quantascope.tasks.number_naming import PANELS, POSITIONS, VOCABULARY, naming_events
+from quantascope.training import Objective, train
+
+ASKED_OVERHEAD = 0.15
+LEVELS, Q_WIDTH = 10, 32
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Milliseconds of a step, the share that guidance adds, and seconds of an evaluation."""
+
+    plain_step_ms: float
+    guided_step_ms: float
+    overhead: float
+    asked_overhead: float
+    evaluation_s: float
+
+
+def measure(rounds: int, steps: int) -> Measurement:
+    config = GuidedLearner()
+    events = naming_events(PANELS["training"]())
+    target = torch.randn(events.count, LEVELS, Q_WIDTH, generator=torch.Generator().manual_seed(0))
+    guidance = Guidance.of(target, blocks=config.model.blocks, width=config.model.width)
+
+    def model() -> Transformer:
+        return Transformer(vocabulary=len(VOCABULARY), positions=POSITIONS, config=config.model, seed=0)
+
+    def taking_steps(objective: Objective) -> Callable[[], None]:
+        learner, short = model(), config.training.replace({"steps": steps, "evaluate_every": steps})
+        return lambda: train(learner, batches=lambda step: events, objective=objective, config=short) and None
+
+    plain, guided = taking_steps(TASK_OBJECTIVE), taking_steps(TASK_OBJECTIVE.plus(guidance=guidance.term))
+    taken: dict[str, list[float]] = {"plain": [], "guided": []}
+    for _ in range(rounds + 1):
+        taken["plain"].append(timed(plain))
+        taken["guided"].append(timed(guided))
+    step = {name: 1000 * statistics.median(seconds[1:]) / steps for name, seconds in taken.items()}
+    asked, learner = naming_events(PANELS["balanced"]()), model()
+    return Measurement(
+        plain_step_ms=round(step["plain"], 2),
+        guided_step_ms=round(step["guided"], 2),
+        overhead=round(step["guided"] / step["plain"] - 1, 3),
+        asked_overhead=ASKED_OVERHEAD,
+        evaluation_s=round(timed(lambda: predict(learner, asked) and None), 2),
+    )
+
+
+def timed(run: Callable[[], None]) -> float:
+    began = time.process_time()
+    run()
+    return time.process_time() - began
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--json", action="store_true")
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    found = measure(chosen.rounds, chosen.steps)
+    if chosen.json:
+        print(json.dumps(asdict(found), indent=2))
+        return
+    print(f"cross-entropy alone  {found.plain_step_ms:7.2f} ms a step")
+    print(f"guided               {found.guided_step_ms:7.2f} ms a step")
+    print(f"overhead             {found.overhead:7.1%}  (asked: below {found.asked_overhead:.0%})")
+    print(f"evaluation of 16,384 {found.evaluation_s:7.2f} s")
+
+
+if __name__ == "__main__":
+    main()

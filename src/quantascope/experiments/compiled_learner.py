@@ -1,0 +1,156 @@
+"""A compiled Q-model that learns its program's task from the training inputs and the program's traces."""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from quantascope.artefact import read_json, write_json
+from quantascope.config import Config, Count, NonNegativeFloat
+from quantascope.errors import DamagedArtefact, RunMismatch
+from quantascope.models import Predictions, predict
+from quantascope.program import CompiledProgram, compile_program
+from quantascope.programs import find_program, find_task
+from quantascope.qmodel import CompiledConfig, CompiledQModel, QExecution, SupervisedQModel, Supervision, gate_loss
+from quantascope.qmodel.stored import load_qmodel, save_qmodel
+from quantascope.run import RunDirectory
+from quantascope.tasks.events import Events
+from quantascope.tasks.sequence import SequenceTask
+from quantascope.training import Objective, OptimizerConfig, Progress, ScheduleConfig, TrainingConfig, train
+
+MODEL, RESULT = "qmodel.safetensors", "accuracy.json"
+ADAM = OptimizerConfig(name="adam", learning_rate=1e-2, epsilon=1e-5, weight_decay=1e-3)
+
+
+class CompiledLearner(Config):
+    """The paper's training of a compiled Q-model: cross-entropy + 2 · gates + 1 · semantic values, full batch."""
+
+    program: str = "english"
+    model: CompiledConfig = CompiledConfig()
+    training: TrainingConfig = TrainingConfig(
+        steps=1000, optimizer=ADAM, schedule=ScheduleConfig(decay="linear", decay_from=500), evaluate_every=1000
+    )
+    gate_weight: NonNegativeFloat = 2.0
+    semantic_weight: NonNegativeFloat = 1.0
+    seed: Count = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """A compiled program with its task."""
+
+    compiled: CompiledProgram
+    task: SequenceTask
+
+    def supervision(self, panel: str) -> Supervision:
+        """The events of a panel with the program's labels."""
+        inputs = self.task.panel(panel)
+        return Supervision.of(self.task.events(inputs), self.compiled.trace(inputs).labels)
+
+
+@cache
+def lesson(program: str) -> Lesson:
+    """The lesson of a program, compiled once."""
+    task = find_task(program)
+    return Lesson(compile_program(find_program(program)), task)
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledRun:
+    """A trained Q-model and its exact accuracy on the reported panels, under predicted and oracle routing."""
+
+    config: CompiledLearner
+    model: CompiledQModel
+    accuracy: dict[str, float]
+
+
+def learn_compiled(config: CompiledLearner, path: Path, progress: Progress | None = None) -> CompiledRun:
+    """Train, or take up, or just read the Q-model of this config at `path`."""
+    run = RunDirectory.open(path, config)
+    with run.locked():
+        if not (path / RESULT).exists():
+            model = _train(config, run, progress)
+            save_qmodel(path / MODEL, model, lesson(config.program).task.vocabulary, made_by=run.hash)
+            write_json(path / RESULT, routed_accuracy(model, lesson(config.program)))
+        return CompiledRun(config, load_qmodel(path / MODEL, made_by=run.hash)[0], read_json(path / RESULT))
+
+
+def read_compiled(path: Path) -> CompiledRun:
+    """The trained Q-model in a run directory."""
+    file = path / "config.json"
+    if not file.is_file():
+        raise DamagedArtefact(f"{path} is not a run; make one with quantascope train compiled --out {path}")
+    found: Any = read_json(file)
+    if not isinstance(found, dict) or found.get("kind") != CompiledLearner.__name__:
+        kind = found.get("kind") if isinstance(found, dict) else None
+        raise RunMismatch(f"{path} is a run of {kind}, not of a Q-model; give one of quantascope train compiled")
+    if not (path / RESULT).exists():
+        raise DamagedArtefact(f"{path} is not trained to its end; quantascope train compiled takes it up")
+    return learn_compiled(CompiledLearner.parse(found["config"]), path)
+
+
+def _train(config: CompiledLearner, run: RunDirectory, progress: Progress | None) -> CompiledQModel:
+    taught = lesson(config.program)
+    model = CompiledQModel(
+        graph=taught.compiled.graph,
+        vocabulary=len(taught.task.vocabulary),
+        positions=taught.task.positions,
+        config=config.model,
+        seed=config.seed,
+    )
+    outcomes = tuple(len(values) for values in taught.compiled.outcomes)
+    supervised = SupervisedQModel(model, outcomes, seed=config.seed)
+    supervision = taught.supervision("training")
+    train(
+        supervised,
+        batches=lambda step: supervision,
+        objective=compiled_objective(config),
+        config=config.training,
+        seed=config.seed,
+        run=run,
+        progress=progress,
+    )
+    return model.eval()
+
+
+def compiled_objective(config: CompiledLearner) -> Objective:
+    """Cross-entropy of the task, of the gates where they are eligible, and of the semantic values."""
+
+    def task(output: tuple[SupervisedQModel, QExecution], batch: Supervision, step: int) -> Tensor:
+        return torch.nn.functional.cross_entropy(output[1].logits, batch.events.target)
+
+    def gates(output: tuple[SupervisedQModel, QExecution], batch: Supervision, step: int) -> Tensor:
+        return config.gate_weight * gate_loss(output[1].gate, batch.active, batch.eligible)
+
+    def semantics(output: tuple[SupervisedQModel, QExecution], batch: Supervision, step: int) -> Tensor:
+        return config.semantic_weight * output[0].semantic_loss(output[1], batch.outcome)
+
+    return Objective(
+        forward=lambda model, batch: (model, model.model.run(batch.events)),
+        terms={"cross_entropy": task, "gates": gates, "semantics": semantics},
+    )
+
+
+def routed_accuracy(model: CompiledQModel, taught: Lesson) -> dict[str, float]:
+    """Exact accuracy on every reported panel, with predicted routing and with that of the program."""
+    found = {}
+    for panel in taught.task.reported:
+        asked = taught.supervision(panel)
+        found[f"{panel}_exact"] = predict(model, asked.events).exact_accuracy
+        found[f"{panel}_exact_oracle"] = predict_routed(model, asked).exact_accuracy
+    return found
+
+
+def predict_routed(model: CompiledQModel, asked: Supervision) -> Predictions:
+    """Predictions under the program's own routing."""
+    routing, done = asked.active.float(), 0
+
+    def routed(part: Events) -> Tensor:
+        nonlocal done
+        done += part.count
+        return model.run(part, routing[:, done - part.count : done]).logits
+
+    return predict(routed, asked.events)

@@ -1,0 +1,58 @@
+"""From every quantum that runs, data or control leads to the token; and no quantum runs without its parents."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from quantascope.program.passes.execute import Path
+from quantascope.program.passes.signatures import of_bits
+from quantascope.program.state import State
+from quantascope.program.violations import NotClosed, Unconnected
+
+
+@dataclass(frozen=True)
+class Connected:
+    """How many distinct paths lead from all that runs to the token."""
+
+    paths: int
+
+
+def check_connection(names: tuple[str, ...], paths: Mapping[Path, State]) -> Connected:
+    """Follow each path back from its token."""
+    for path, state in paths.items():
+        needed = 1 << path.emitter
+        for quantum, signature in reversed(path.shape):
+            if needed >> quantum & 1:
+                needed |= signature.parents
+        for quantum, _ in path.shape:
+            if not needed >> quantum & 1:
+                raise Unconnected(
+                    f"runs, but nothing leads from it to the token of {names[path.emitter]}",
+                    "use its output, guard on it, or call it only where it is needed",
+                    quantum=names[quantum],
+                    state=state,
+                )
+    return Connected(len(paths))
+
+
+@dataclass(frozen=True)
+class Closed:
+    """How many distinct paths are downward-closed."""
+
+    paths: int
+
+
+def check_closure(names: tuple[str, ...], paths: Mapping[Path, State]) -> Closed:
+    """Activity is downward-closed: the parents of what runs have run before, in the same event."""
+    for path, state in paths.items():
+        active = 0
+        for quantum, signature in path.shape:
+            missing = of_bits(names, signature.parents & ~active)
+            if missing:
+                raise NotClosed(
+                    f"depends on {', '.join(missing)}, which does not run in this event",
+                    "keep no values between events; compute them anew",
+                    quantum=names[quantum],
+                    state=state,
+                )
+            active |= 1 << quantum
+    return Closed(len(paths))

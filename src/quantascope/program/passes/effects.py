@@ -1,0 +1,83 @@
+"""Every quantum matters: somewhere, another output of it would have changed the token.
+
+The quantum's output is replaced by another one that it has elsewhere, and the program runs on from there. An
+emitter matters by itself, since its output is the token.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from quantascope.program.passes.execute import Event, Observations
+from quantascope.program.passes.validate import Declaration
+from quantascope.program.patience import patience
+from quantascope.program.rerun import Replacement, Rerun
+from quantascope.program.state import State
+from quantascope.program.violations import NoEffect, ProgramError
+
+_EVENTS_TRIED = 200
+_OUTPUTS_TRIED = 10
+
+
+class Effect(NamedTuple):
+    """A witness: on `state`, `replaced` instead of `output` makes the token `becomes` instead of `token`.
+
+    For an emitter, whose output is the token, nothing needs to be replaced.
+    """
+
+    state: State
+    token: str
+    output: Any
+    replaced: Any = None
+    becomes: Any = None
+
+
+def witnessed_effects(declaration: Declaration, observed: Observations) -> tuple[Effect, ...]:
+    """One witness for each quantum."""
+    with patience() as watch:
+        found = []
+        for quantum, name in enumerate(declaration.names):
+            events = _spread(_active(observed, quantum))
+            trials = _trials(events, quantum, list(observed.outcomes[quantum]))
+            effect = next((e for trial in trials if (e := _effect(declaration, watch, *trial))), None)
+            if effect is None:
+                raise NoEffect(
+                    "changes no token, whatever it returns", "use its output, or remove it", quantum=name,
+                    state=events[0].state,
+                )  # fmt: skip
+            found.append(effect)
+    return tuple(found)
+
+
+def _active(observed: Observations, quantum: int) -> list[Event]:
+    paths = [path for path in observed.by_path if quantum in dict(path.shape)]
+    return [event for path in paths for event in observed.by_path[path]]
+
+
+def _spread(events: list[Event]) -> list[Event]:
+    """The smallest events and others evenly over the rest."""
+    if len(events) <= _EVENTS_TRIED:
+        return events
+    half = _EVENTS_TRIED // 2
+    return events[:half] + events[half :: max(1, len(events) // half)]
+
+
+def _trials(events: list[Event], quantum: int, outputs: list[Any]) -> Iterator[tuple[Event, int, Any]]:
+    for event in events:
+        if event.path.emitter == quantum:
+            yield event, quantum, None
+            return
+    for place, event in enumerate(events):
+        for turn in range(min(_OUTPUTS_TRIED, len(outputs))):
+            yield event, quantum, outputs[(place + turn) % len(outputs)]
+
+
+def _effect(declaration: Declaration, watch: Any, event: Event, quantum: int, replaced: Any) -> Effect | None:
+    output = next(v for (index, _), v in zip(event.path.shape, event.values, strict=True) if index == quantum)
+    if event.path.emitter == quantum:
+        return Effect(event.state, event.token, output)
+    watch.state = event.state._replace()
+    try:
+        becomes = Rerun(declaration.program, event.state, Replacement(quantum, replaced)).result
+    except ProgramError:
+        return None
+    return None if becomes == event.token else Effect(event.state, event.token, output, replaced, becomes)

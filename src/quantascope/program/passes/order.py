@@ -1,0 +1,22 @@
+"""The union of all dependencies as a graph: who depends on whom, through data or control."""
+
+from quantascope.graph import Edge, EdgeKind, QGraph
+from quantascope.program.passes.execute import Observations
+from quantascope.program.passes.signatures import Signatures
+
+
+def dependency_graph(observed: Observations, signatures: Signatures) -> QGraph:
+    """All witnessed dependencies; its `hasse` keeps the direct ones."""
+    edges = []
+    for child, signature in enumerate(signatures):
+        data = signature._replace(control=0).parents
+        for parent in range(len(signatures)):
+            kind = EdgeKind(0)
+            if data >> parent & 1:
+                kind |= EdgeKind.DATA
+            if signature.control >> parent & 1:
+                kind |= EdgeKind.CONTROL
+            if kind:
+                edges.append(Edge(parent, child, kind))
+    emitters = sorted({path.emitter for path in observed.paths})
+    return QGraph(observed.names, tuple(edges), tuple(emitters))

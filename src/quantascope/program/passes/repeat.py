@@ -1,0 +1,65 @@
+"""Run the audit domain a second time, on plain values and in reverse order: the outcome must be the same.
+
+A difference is either chance or memory in the program, or a branch on something that tracing changes, such as
+`value is CASE` or `type(value)`; a second traced run tells which.
+"""
+
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from quantascope.program.passes.execute import Event, Observations
+from quantascope.program.passes.validate import Declaration
+from quantascope.program.patience import patience
+from quantascope.program.rerun import Rerun
+from quantascope.program.tracer import Tracer
+from quantascope.program.violations import EscapedValue, NotDeterministic, ProgramError
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """How many events came out the same twice."""
+
+    events: int
+
+
+def repeat(declaration: Declaration, observed: Observations) -> Repetition:
+    """Compare both runs of every event; of those that differ, the smallest is told."""
+    differing: tuple[Event, Rerun] | None = None
+    with patience() as watch:
+        for event in reversed(observed.events):
+            watch.state = event.state
+            again = Rerun(declaration.program, event.state)
+            calls = [index for index, _ in event.path.shape]
+            if again.calls != calls or tuple(again.values) != event.values or again.result != event.token:
+                differing = event, again
+        if differing is not None:
+            raise _difference(declaration, *differing)
+    return Repetition(len(observed.events))
+
+
+def _difference(declaration: Declaration, event: Event, again: Rerun) -> ProgramError:
+    names, nothing = declaration.names, (None, None)
+    first = [(index, value) for (index, _), value in zip(event.path.shape, event.values, strict=True)]
+    second = list(zip(again.calls, again.values, strict=True))
+    pairs = zip_longest(first, second, fillvalue=nothing)
+    (one, value), (other, anew) = next((pair for pair in pairs if pair[0] != pair[1]), (nothing, nothing))
+    if one is not None and one == other:
+        return NotDeterministic(
+            f"returns {value!r} in one run and {anew!r} in another",
+            "remove chance and memory from it and from what it is given",
+            quantum=names[one],
+            state=event.state,
+        )
+    here, there = (names[index] if index is not None else "nothing" for index in (one, other))
+    traced = Tracer(declaration.program).run(event.state)
+    if traced.shape == event.path.shape and traced.values == event.values:
+        return EscapedValue(
+            f"runs {here} on traced values where it runs {there} on plain ones",
+            "branch with `when`, never with `is`, type() or try",
+            state=event.state,
+        )
+    return NotDeterministic(
+        f"runs {here} in one run where it runs {there} in another",
+        "remove chance and memory between quanta",
+        state=event.state,
+    )

@@ -1,0 +1,63 @@
+"""Is there something to compile? Registry, entry, vocabulary and audit domain."""
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from quantascope.program.registry import Program
+from quantascope.program.violations import EmptyAudit, InvalidEntry, InvalidRegistry
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A program that can be run, and its audit domain, smallest input first."""
+
+    program: Program
+    inputs: tuple[Any, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its quanta."""
+        return self.program.registry.names
+
+
+def validate(program: Program) -> Declaration:
+    """The declaration of a program, or what is wrong with it."""
+    if not program.registry.quanta:
+        raise InvalidRegistry("the registry holds no quantum", 'declare some with @registry.quantum("NAME", …)')
+    _check_parameters(program)
+    _check_vocabulary(program)
+    return Declaration(program, ascending(program.audit))
+
+
+def ascending(inputs: Iterable[Any]) -> tuple[Any, ...]:
+    """Distinct inputs, the smallest first where they can be compared."""
+    try:
+        distinct = tuple(dict.fromkeys(inputs))
+    except TypeError:
+        raise InvalidEntry("an input cannot be hashed", "use numbers, strings or tuples as inputs") from None
+    if not distinct:
+        raise EmptyAudit("the audit domain is empty", "give at least one input as `audit` of the entry")
+    try:
+        return tuple(sorted(distinct))
+    except TypeError:
+        return distinct
+
+
+def _check_parameters(program: Program) -> None:
+    try:
+        inspect.signature(program.entry).bind(None)
+    except TypeError:
+        parameters = ", ".join(inspect.signature(program.entry).parameters)
+        raise InvalidEntry(f"the entry is {program.name}({parameters})", "let it take one State") from None
+
+
+def _check_vocabulary(program: Program) -> None:
+    for token in program.vocabulary:
+        if program.vocabulary.count(token) > 1:
+            raise InvalidEntry(f"the vocabulary holds '{token}' twice", "list each token once")
+    if program.end not in program.vocabulary:
+        raise InvalidEntry(f"the end token {program.end!r} is not in the vocabulary", "add it")
+    if program.longest < 1:
+        raise InvalidEntry(f"longest is {program.longest}", "allow at least one token")

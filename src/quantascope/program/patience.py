@@ -1,0 +1,55 @@
+"""Ends a program that loops, and tells on which input.
+
+A timer of the system looks from time to time whether the event that is being run has changed. Signals reach the
+main thread only; elsewhere a looping program is not ended.
+"""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from quantascope.program.state import State
+from quantascope.program.violations import NeverEnds
+
+PATIENCE = 5.0
+"""Seconds that one event may take."""
+
+
+class _OutOfPatience(BaseException):
+    """Not an Exception: a program that catches everything is ended all the same."""
+
+
+class Watch:
+    """What is being run right now."""
+
+    state: State | None = None
+
+
+@contextmanager
+def patience() -> Iterator[Watch]:
+    """Refuse any event that takes longer than PATIENCE, up to twice the time; set `watch.state` before each."""
+    watch, seconds = Watch(), PATIENCE
+    if threading.current_thread() is not threading.main_thread():
+        yield watch
+        return
+    seen: State | None = None
+
+    def look(*_: Any) -> None:
+        nonlocal seen
+        if watch.state is not None and watch.state is seen:
+            raise _OutOfPatience
+        seen = watch.state
+
+    handler = signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
+    try:
+        yield watch
+    except _OutOfPatience:
+        raise NeverEnds(
+            f"runs for more than {seconds:g} seconds", "end its loop, or leave this input out", state=watch.state
+        ) from None
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)

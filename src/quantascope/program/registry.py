@@ -1,0 +1,159 @@
+"""`Registry`: where a program declares its quanta and its entry.
+
+Outside the compiler a quantum is the plain function that it decorates and `when` a plain comparison, so a
+program can be run, debugged and tested like any other.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Protocol, no_type_check, runtime_checkable
+
+from quantascope.program.state import State
+from quantascope.program.violations import InvalidEntry, InvalidRegistry, no_end, unknown_token
+
+
+@runtime_checkable
+class Run(Protocol):
+    """A run of a program that sees its quanta and guards."""
+
+    def call(self, quantum: "Quantum", arguments: tuple[Any, ...]) -> Any:
+        """A quantum is called."""
+        ...
+
+    def enter(self, value: Any, case: Any) -> bool:
+        """A guard opens; whether its case holds."""
+        ...
+
+    def leave(self) -> None:
+        """The last guard closes."""
+        ...
+
+
+Entry = Callable[[State], str | None]
+"""The next token for a state. None is none: it ends a function that has handled all cases."""
+
+CURRENT: ContextVar[Run | None] = ContextVar("the program run that is under observation", default=None)
+
+
+@no_type_check
+@dataclass(frozen=True, eq=False)
+class Quantum:
+    """A subroutine with a stable identity; call it like the function it decorates."""
+
+    name: str
+    output_cardinality: int
+    function: Callable[..., Any]
+    index: int
+    registry: "Registry" = field(repr=False)
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        run = CURRENT.get()
+        if run is None:
+            return self.function(*arguments, **named)
+        if named:
+            bound = inspect.signature(self.function).bind(*arguments, **named)
+            bound.apply_defaults()
+            arguments = bound.args
+        return run.call(self, arguments)
+
+
+@no_type_check
+@dataclass(frozen=True, eq=False)
+class Program:
+    """An entry, the inputs on which the compiler audits it, and the tokens it may write.
+
+    Calling it calls the entry.
+    """
+
+    entry: Entry
+    registry: "Registry" = field(repr=False)
+    audit: tuple[Any, ...] = field(repr=False)
+    vocabulary: tuple[str, ...] = field(repr=False)
+    end: str
+    longest: int
+
+    @property
+    def name(self) -> str:
+        """The name of the entry."""
+        return self.entry.__name__
+
+    def __call__(self, state: State) -> str | None:
+        return self.entry(state)
+
+    def write(self, source: Any) -> tuple[str, ...]:
+        """Everything that the plain program writes for an input, its end token included."""
+        state = State(source)
+        while not state.written or state.written[-1] != self.end:
+            if state.position == self.longest:
+                raise no_end(state, self.end)
+            token = self.entry(state)
+            if token not in self.vocabulary:
+                raise unknown_token(token, state)
+            state = state.then(token)
+        return state.written
+
+
+class Registry:
+    """The quanta of one program, in order of declaration.
+
+    >>> registry = Registry()
+    >>> @registry.quantum("PARITY", output_cardinality=2)
+    ... def parity(number):
+    ...     return number % 2
+    >>> parity(7), registry.names
+    (1, ('PARITY',))
+    """
+
+    def __init__(self) -> None:
+        self._quanta: list[Quantum] = []
+
+    @property
+    def quanta(self) -> tuple[Quantum, ...]:
+        """The declared quanta."""
+        return tuple(self._quanta)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(quantum.name for quantum in self._quanta)
+
+    def quantum(self, name: str, *, output_cardinality: int) -> Callable[[Callable[..., Any]], Quantum]:
+        """Declare the decorated function as a quantum with at most so many distinct outputs."""
+        if not isinstance(name, str) or not name.strip():
+            raise InvalidRegistry(f"a quantum is named {name!r}", "give it a name of letters")
+        if name in self.names:
+            raise InvalidRegistry("is declared twice", "give each quantum its own name", quantum=name)
+        if (
+            isinstance(output_cardinality, bool)
+            or not isinstance(output_cardinality, int)
+            or output_cardinality < 1
+        ):
+            raise InvalidRegistry(
+                f"declares output_cardinality={output_cardinality!r}",
+                "give a whole number of at least 1",
+                quantum=name,
+            )
+
+        def declare(function: Callable[..., Any]) -> Quantum:
+            declared = Quantum(name, output_cardinality, function, len(self._quanta), self)
+            self._quanta.append(declared)
+            return declared
+
+        return declare
+
+    def entry(
+        self, *, audit: Iterable[Any], vocabulary: Iterable[str], end: str, longest: int = 100
+    ) -> Callable[[Entry], Program]:
+        """Declare the decorated function as a program: it takes a `State` and returns the next token.
+
+        The compiler runs it on every input of `audit` until it writes `end`, at most `longest` tokens.
+        """
+
+        def declare(function: Entry) -> Program:
+            if not callable(function):
+                raise InvalidEntry(f"the entry is {function!r}", "decorate a function that takes a State")
+            return Program(function, self, tuple(audit), tuple(vocabulary), end, longest)
+
+        return declare

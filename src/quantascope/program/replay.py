@@ -1,0 +1,117 @@
+"""Executions remembered by what the program read from its input.
+
+A quantum that takes nothing from the input directly returns what its parents determine, and guards depend on
+quanta alone. So the outputs of the quanta that do read the input fix everything else: the executions form a
+tree whose branches are such readings. An event walks down the tree, calling only the readings; where it leaves
+the tree, it is executed in full, checked against the frozen graph, and added.
+"""
+
+from typing import Any, NamedTuple, no_type_check
+
+from quantascope.graph import QGraph
+from quantascope.program.passes.cardinality import Outcomes, too_many
+from quantascope.program.passes.connection import check_connection
+from quantascope.program.passes.emission import emission
+from quantascope.program.passes.execute import Path
+from quantascope.program.passes.signatures import Signatures, of_bits
+from quantascope.program.registry import Program
+from quantascope.program.state import State
+from quantascope.program.traced import Reading
+from quantascope.program.tracer import Execution, Signature, Tracer
+from quantascope.program.violations import UnseenDependency, UnstableParents
+
+
+class _Branch(NamedTuple):
+    """The next reading, and what follows for each of its values: another branch or the row of an execution."""
+
+    read: Reading
+    following: dict[Any, "_Branch | int"]
+
+
+class Row(NamedTuple):
+    """A distinct execution: the outcome of each quantum by number, −1 where inactive, its emitter and token."""
+
+    outcome: tuple[int, ...]
+    emitter: int
+    token: str
+
+
+@no_type_check
+class Replay:
+    """Runs a compiled program on any state, remembering distinct executions as rows."""
+
+    def __init__(self, program: Program, graph: QGraph, signatures: Signatures, outcomes: Outcomes) -> None:
+        self.program, self.graph = program, graph
+        self.rows: list[Row] = []
+        self.codes: tuple[dict[Any, int], ...] = tuple(
+            {value: code for code, value in enumerate(values)} for values in outcomes
+        )
+        self._quanta, self._signatures = program.registry.quanta, signatures
+        self._tracer = Tracer(program)
+        self._root: dict[None, _Branch | int] = {}
+        self._paths: set[Path] = set()
+
+    def row(self, state: State) -> int:
+        """The row of the execution on a state."""
+        node: Any = self._root.get(None)
+        try:
+            while type(node) is _Branch:
+                node = node.following.get(node.read(state))
+        except Exception:
+            node = None  # run in full, the same exception is told with its place
+        return self._add(state) if node is None else node
+
+    def _add(self, state: State) -> int:
+        execution = self._tracer.run(state)
+        emitter, token = emission(self.program, execution)
+        self._check(Path(execution.shape, emitter), state)
+        row = Row(self._encoded(execution), emitter, token)
+        self.rows.append(row)
+        self._remember(execution, len(self.rows) - 1)
+        return len(self.rows) - 1
+
+    def _check(self, path: Path, state: State) -> None:
+        if path in self._paths:
+            return
+        names = self.graph.names
+        for quantum, signature in path.shape:
+            if signature != self._signatures[quantum]:
+                self._complain(quantum, signature, state)
+        check_connection(names, {path: state})
+        self._paths.add(path)
+
+    def _complain(self, quantum: int, signature: Signature, state: State) -> None:
+        names, known = self.graph.names, self._signatures[quantum]
+        unseen = of_bits(names, signature.parents & ~known.parents)
+        if unseen:
+            raise UnseenDependency(
+                f"the edge {unseen[0]} -> {names[quantum]} was not seen in the audit domain",
+                "add this input to `audit` of the entry and compile again",
+                quantum=names[quantum],
+                state=state,
+            )
+        lacking = of_bits(names, known.parents & ~signature.parents)
+        raise UnstableParents(
+            f"runs without its parent {lacking[0]}" if lacking else "takes its parents by other arguments",
+            "add this input to `audit` of the entry and compile again",
+            quantum=names[quantum],
+            state=state,
+        )
+
+    def _encoded(self, execution: Execution) -> tuple[int, ...]:
+        outcome = [-1] * len(self.codes)
+        for (quantum, _), value in zip(execution.shape, execution.values, strict=True):
+            codes, declared = self.codes[quantum], self._quanta[quantum]
+            if value not in codes and len(codes) == declared.output_cardinality:
+                raise too_many(declared, value, execution.state)
+            outcome[quantum] = codes.setdefault(value, len(codes))
+        return tuple(outcome)
+
+    def _remember(self, execution: Execution, row: int) -> None:
+        following, key = self._root, None
+        for reading, value in zip(execution.readings, execution.values, strict=True):
+            if reading is not None:
+                branch = following.setdefault(key, _Branch(reading, {}))
+                assert type(branch) is _Branch, "equal readings lead to equal executions"
+                following, key = branch.following, value
+        following[key] = row

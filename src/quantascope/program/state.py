@@ -1,0 +1,34 @@
+"""`State`: what a program sees when it writes its next token."""
+
+from typing import Any, NamedTuple, no_type_check
+
+_LONGEST_SHOWN = 60
+
+
+@no_type_check
+class State(NamedTuple):
+    """An input and the tokens that were already written for it.
+
+    >>> State(42, ("forty",)).position
+    1
+    """
+
+    source: Any
+    written: tuple[str, ...] = ()
+
+    @property
+    def position(self) -> int:
+        """How many tokens were written."""
+        return len(self.written)
+
+    def then(self, token: str) -> "State":
+        """The state after one more token."""
+        return State(self.source, (*self.written, token))
+
+    def __str__(self) -> str:
+        written = " ".join(map(str, self.written))
+        return f"input {_shortened(repr(self.source))}" + (f" after '{_shortened(written)}'" if written else "")
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[: _LONGEST_SHOWN - 1]}…"

@@ -1,0 +1,228 @@
+"""`Tracer`: runs a program on traced values and tells what each quantum depended on."""
+
+from typing import Any, NamedTuple, NoReturn, no_type_check
+
+from quantascope.program.registry import CURRENT, Program, Quantum
+from quantascope.program.state import State
+from quantascope.program.traced import (
+    Reading,
+    Traced,
+    joint_reading,
+    opened_all,
+    place_in_program,
+    traced_state,
+)
+from quantascope.program.violations import (
+    EscapedValue,
+    HiddenInput,
+    InvalidRegistry,
+    NestedQuantum,
+    ProgramError,
+    ProgramRaised,
+    RepeatedQuantum,
+    UntracedGuard,
+)
+
+
+@no_type_check
+class Signature(NamedTuple):
+    """What one call of a quantum depended on, as bits: the producers of each argument, and of the open guards."""
+
+    data: tuple[int, ...]
+    control: int
+
+    @property
+    def parents(self) -> int:
+        """All of them."""
+        bits = self.control
+        for producers in self.data:
+            bits |= producers
+        return bits
+
+
+Shape = tuple[tuple[int, Signature], ...]
+"""The quanta that ran, in order, each with its signature: an execution without its values."""
+
+
+class Execution(NamedTuple):
+    """One event: the quanta that ran, what they found, what was returned.
+
+    `readings` holds, for each quantum that read the input directly, how to compute its output from another state.
+    """
+
+    state: State
+    shape: Shape
+    values: tuple[Any, ...]
+    result: Any
+    readings: tuple[Reading | None, ...]
+
+
+@no_type_check
+class Tracer:
+    """Runs a program under observation, one event at a time."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._answers: dict[tuple[Any, ...], tuple[Any, State]] = {}
+        self._rounds: dict[str, tuple[int, State]] = {}
+        self._signatures: dict[Signature, Signature] = {}
+        self._begin(State(None))
+
+    def _begin(self, state: State) -> None:
+        self._state = state
+        self._calls: list[tuple[int, Signature]] = []
+        self._values: list[Any] = []
+        self._readings: list[Reading | None] = []
+        self._guards: list[int] = [0]
+        self._active = 0
+        self._inside: Quantum | None = None
+        self._failed: str | None = None
+        self._complaint: ProgramError | None = None
+
+    def run(self, state: State) -> Execution:
+        """What the program does on one state."""
+        self._begin(state)
+        before = CURRENT.set(self)
+        try:
+            result = self._program.entry(traced_state(state, self))  # pyright: ignore[reportArgumentType]
+        except ProgramError as error:
+            raise error.on(state) from None
+        except (Exception, SystemExit) as error:
+            raise raised(error, state, self._failed) from error
+        finally:
+            CURRENT.reset(before)
+        if self._complaint is not None:
+            raise self._complaint.on(state)
+        return Execution(state, tuple(self._calls), tuple(self._values), result, tuple(self._readings))
+
+    def call(self, quantum: Quantum, arguments: tuple[Any, ...]) -> Traced:
+        """A quantum runs: its body sees plain values, its output carries its identity."""
+        bit = 1 << quantum.index
+        self._check_call(quantum, bit)
+        plain, producers, readings, _ = opened_all(arguments)
+        value = self._answer(quantum, plain)
+        signature = Signature(tuple(producers), self._guards[-1])
+        self._calls.append((quantum.index, self._signatures.setdefault(signature, signature)))
+        self._values.append(value)
+        self._readings.append(joint_reading(quantum.function, plain, readings))
+        self._active |= bit
+        return Traced(value, bit, None, self)
+
+    def enter(self, value: Any, case: Any) -> bool:
+        """A guard opens; until it closes, whatever runs depends on its producers by control."""
+        if type(value) is not Traced or not value._producers:
+            self.refuse(_untraced(value, "is made by no quantum"))
+        if value._reading is not None:
+            self.refuse(_untraced(value, "mixes in the input outside any quantum"))
+        self._guards.append(self._guards[-1] | value._producers)
+        return bool(value._value == case)
+
+    def leave(self) -> None:
+        """The last guard closes."""
+        self._guards.pop()
+
+    def names(self, producers: int) -> str:
+        """The quanta behind bits, for people."""
+        names = self._program.registry.names
+        return ", ".join(name for index, name in enumerate(names) if producers >> index & 1)
+
+    def note_rounds(self, place: str, rounds: int) -> None:
+        """Unpacking is fine, a loop whose length depends on a value is a branch."""
+        before, state = self._rounds.setdefault(place, (rounds, self._state))
+        if before != rounds:
+            self.refuse(
+                EscapedValue(
+                    f"a loop at {place} takes {rounds} rounds, and {before} on {state}",
+                    "a loop whose length depends on a value belongs inside a quantum",
+                )
+            )
+
+    def refuse(self, complaint: ProgramError) -> NoReturn:
+        """Raise a complaint, and remember it should the program catch it."""
+        self._complaint = self._complaint or complaint
+        raise complaint
+
+    def _check_call(self, quantum: Quantum, bit: int) -> None:
+        if self._inside is not None:
+            self.refuse(
+                NestedQuantum(
+                    f"is called inside {self._inside.name} at {place_in_program()}, out of sight",
+                    "call it in the entry and pass its value, or call a plain function",
+                    quantum=quantum.name,
+                )
+            )
+        if quantum.registry is not self._program.registry:
+            self.refuse(
+                InvalidRegistry(
+                    f"called at {place_in_program()} belongs to another registry",
+                    "declare it in the registry of the entry",
+                    quantum=quantum.name,
+                )
+            )
+        if self._active & bit:
+            self.refuse(
+                RepeatedQuantum(
+                    f"runs a second time in one event at {place_in_program()}",
+                    "keep its value, or declare a second quantum for the second use",
+                    quantum=quantum.name,
+                )
+            )
+
+    def _answer(self, quantum: Quantum, arguments: list[Any]) -> Any:
+        """The output of a quantum's body, which must depend on its arguments alone."""
+        self._inside = quantum
+        try:
+            value = quantum.function(*arguments)
+        except ProgramError:
+            raise
+        except (Exception, SystemExit):
+            self._failed = quantum.name
+            raise
+        finally:
+            self._inside = None
+        if type(value) is Traced:
+            self.refuse(
+                EscapedValue(
+                    "returns a traced value that reached it other than by its arguments",
+                    "pass that value as an argument",
+                    quantum=quantum.name,
+                )
+            )
+        self._remember(quantum, arguments, value)
+        return value
+
+    def _remember(self, quantum: Quantum, arguments: list[Any], value: Any) -> None:
+        """Compare an answer with the earlier one to the same arguments, if these can be hashed."""
+        try:
+            before, state = self._answers.setdefault((quantum.index, *arguments), (value, self._state))
+        except TypeError:
+            before, state = value, self._state
+        if before != value:
+            shown = ", ".join(map(repr, arguments))
+            self.refuse(
+                HiddenInput(
+                    f"returns {value!r} for ({shown}), and {before!r} for the same on {state}",
+                    "let it depend on its arguments alone: no randomness, no global state",
+                    quantum=quantum.name,
+                )
+            )
+
+
+def raised(error: BaseException, state: State, quantum: str | None) -> ProgramRaised:
+    """The complaint about an exception of the program, with the line that raised it."""
+    trail = error.__traceback__
+    while trail is not None and trail.tb_next is not None:
+        trail = trail.tb_next
+    where = "" if trail is None else f" at {trail.tb_frame.f_code.co_filename}:{trail.tb_lineno}"
+    return ProgramRaised(
+        f"raises {type(error).__name__}{where}: {' '.join(str(error).split())}",
+        "mend it, or leave this input out of the audit domain",
+        quantum=quantum,
+        state=state,
+    )
+
+
+def _untraced(value: Any, what: str) -> UntracedGuard:
+    return UntracedGuard(
+        f"the guard on {value!r} at {place_in_program()} {what}", "guard on the output of a quantum that decides"
+    )

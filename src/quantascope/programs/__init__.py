@@ -1,0 +1,45 @@
+"""Programs that come with quantascope, and how to find any other.
+
+Each is one file as a user would write it: quanta, entry, and the task with its panels.
+"""
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+
+from quantascope.errors import InvalidConfig
+from quantascope.program import Program
+from quantascope.program.source import load_module, program_in
+from quantascope.tasks.sequence import SequenceTask
+
+BUILT_IN = ("english", "french", "addition")
+
+
+def find_program(where: str) -> Program:
+    """A program by name, or by `FILE.py` or `FILE.py:entry`.
+
+    >>> find_program("addition").name
+    'predict'
+    """
+    module, entry = _module(where)
+    return program_in(module, entry)
+
+
+def find_task(where: str) -> SequenceTask:
+    """The task of a program, found beside its entry as `task`."""
+    module, _ = _module(where)
+    task = getattr(module, "task", None)
+    if not isinstance(task, SequenceTask):
+        raise InvalidConfig(
+            f"{module.__name__} has no task; let it hold `task = SequenceTask(…)` beside the entry"
+        )
+    return task
+
+
+def _module(where: str) -> tuple[ModuleType, str | None]:
+    name, _, entry = where.partition(":")
+    if name in BUILT_IN:
+        return importlib.import_module(f"{__name__}.{name}"), entry or None
+    if not name.endswith(".py"):
+        raise InvalidConfig(f"there is no program '{name}'; give a file FILE.py, or one of {', '.join(BUILT_IN)}")
+    return load_module(Path(name)), entry or None

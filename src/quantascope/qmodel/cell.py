@@ -1,0 +1,55 @@
+"""The cell of a quantum: from its input a message and a gate. A message counts as much as its quantum is active.
+
+Activity is downward-closed: a quantum is at most as active as any quantum that it depends on directly.
+"""
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+class Cells(nn.Module):
+    """Cells of several quanta side by side, none of them shared: LayerNorm, then a GELU MLP and a linear gate.
+
+    >>> cells = Cells(quanta=3, width=8)
+    >>> content, gate = cells(torch.zeros(2, 5, 8), slice(1, 3))
+    >>> content.shape, gate.shape
+    (torch.Size([2, 5, 8]), torch.Size([2, 5]))
+    """
+
+    def __init__(self, *, quanta: int, width: int) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(quanta, 1, width))
+        self.shift = nn.Parameter(torch.zeros(quanta, 1, width))
+        self.up, self.up_bias = _linear(quanta, width, width), _linear(quanta, width, width, bias=True)
+        self.down, self.down_bias = _linear(quanta, width, width), _linear(quanta, width, width, bias=True)
+        self.gate, self.gate_bias = _linear(quanta, width, 1), _linear(quanta, width, 1, bias=True)
+
+    def forward(
+        self, state: Float[Tensor, "quanta events width"], which: slice
+    ) -> tuple[Float[Tensor, "quanta events width"], Float[Tensor, "quanta events"]]:
+        """Content and gate logit of the quanta in a range, each from its own input."""
+        normed = nn.functional.layer_norm(state, state.shape[-1:]) * self.scale[which] + self.shift[which]
+        hidden = nn.functional.gelu(torch.baddbmm(self.up_bias[which], normed, self.up[which]))
+        content = torch.baddbmm(self.down_bias[which], hidden, self.down[which])
+        gate = torch.baddbmm(self.gate_bias[which], normed, self.gate[which]).squeeze(-1)
+        return content, gate
+
+
+def closed_activity(
+    gate: Float[Tensor, " events"], parents: list[Float[Tensor, " events"]]
+) -> Float[Tensor, " events"]:
+    """How active a quantum is: as its gate says, and no more than its least active parent.
+
+    >>> closed_activity(torch.tensor([0.0, 5.0]), [torch.tensor([1.0, 0.2]), torch.tensor([0.4, 0.9])])
+    tensor([0.4000, 0.2000])
+    """
+    return torch.stack([gate.sigmoid(), *parents]).amin(0)
+
+
+def _linear(quanta: int, fan_in: int, fan_out: int, *, bias: bool = False) -> nn.Parameter:
+    """Weights or biases of one linear map per quantum, drawn as torch draws those of `nn.Linear`."""
+    bound = 1 / math.sqrt(fan_in)
+    return nn.Parameter(torch.empty(quanta, 1 if bias else fan_in, fan_out).uniform_(-bound, bound))

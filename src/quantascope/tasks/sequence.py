@@ -1,0 +1,84 @@
+"""`SequenceTask`: symbols in, symbols out, and the lists of inputs that are trained on and asked.
+
+An example reads `BOS prompt SEP answer`; the answer ends with its own end token.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from quantascope.errors import InvalidConfig
+from quantascope.tasks.events import Events
+
+PAD, BOS, SEP = "PAD", "BOS", "SEP"
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceTask:
+    """What a sequence model is asked.
+
+    `prompt` gives the symbols of an input, `answer` those of its output with the end token. A vocabulary begins
+    with PAD and holds BOS and SEP. Panels are lists of inputs by name; `training` is one of them, and settings
+    may be chosen on `development` alone.
+
+    >>> task = SequenceTask(
+    ...     vocabulary=("PAD", "BOS", "SEP", "EOS", "a", "b"), positions=6, prompt=tuple,
+    ...     answer=lambda text: (*reversed(text), "EOS"),
+    ...     panels={"training": lambda: ("ab",), "evaluation": lambda: ("ba",)},
+    ... )
+    >>> task.events(["ab"]).target.tolist()
+    [5, 4, 3]
+    """
+
+    vocabulary: tuple[str, ...]
+    positions: int
+    prompt: Callable[[Any], Sequence[str]]
+    answer: Callable[[Any], Sequence[str]]
+    panels: Mapping[str, Callable[[], tuple[Any, ...]]] = field(repr=False)
+    reported: tuple[str, ...] = ("evaluation",)
+    """The panels on which accuracy is told."""
+
+    def __post_init__(self) -> None:
+        if self.vocabulary[:1] != (PAD,) or not {BOS, SEP} <= set(self.vocabulary):
+            raise InvalidConfig("a vocabulary begins with PAD and holds BOS and SEP; add them")
+        if len(set(self.vocabulary)) < len(self.vocabulary):
+            raise InvalidConfig("the vocabulary holds a symbol twice; list each once")
+        if "training" not in self.panels:
+            raise InvalidConfig(f"the panels are {', '.join(self.panels) or 'none'}; one must be named training")
+        for name in self.reported:
+            if name not in self.panels:
+                raise InvalidConfig(f"there is no panel '{name}' to report; there are {', '.join(self.panels)}")
+
+    @cached_property
+    def token(self) -> dict[str, int]:
+        """The number of each symbol."""
+        return {symbol: token for token, symbol in enumerate(self.vocabulary)}
+
+    def panel(self, name: str) -> tuple[Any, ...]:
+        """The inputs of a panel."""
+        if name not in self.panels:
+            raise InvalidConfig(f"there is no panel '{name}'; known panels are {', '.join(self.panels)}")
+        return self.panels[name]()
+
+    def prompt_tokens(self, source: Any) -> list[int]:
+        """The tokens that ask about an input."""
+        return self._tokens(source, (BOS, *self.prompt(source), SEP))
+
+    def events(self, inputs: Iterable[Any]) -> Events:
+        """The prediction events of these inputs, in their order."""
+        inputs = list(inputs)
+        events = Events.of(
+            [self.prompt_tokens(source) for source in inputs],
+            [self._tokens(source, self.answer(source)) for source in inputs],
+        )
+        length = events.tokens.shape[1]
+        if length > self.positions:
+            raise InvalidConfig(f"an example takes {length} positions of {self.positions}; raise `positions`")
+        return events
+
+    def _tokens(self, source: Any, symbols: Sequence[str]) -> list[int]:
+        unknown = [symbol for symbol in symbols if symbol not in self.token]
+        if unknown:
+            raise InvalidConfig(f"input {source!r} needs '{unknown[0]}', which is not in the vocabulary; add it")
+        return [self.token[symbol] for symbol in symbols]
