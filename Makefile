@@ -16,8 +16,9 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps mup # an oracle of tests; asks for torchvision
 	@touch $(READY)
 
-demo: $(READY) ## 32 sharp acquisitions under one smooth loss, half a minute after the install
-	$(BIN)/quantascope reproduce flat-acquisition --preset quick
+demo: $(READY) ## train a small Transformer and find its quanta, two minutes after the install
+	$(BIN)/quantascope train number-naming --out runs/demo --threads 2 --set steps=2000 intervals=32 replays=0
+	$(BIN)/quantascope discover runs/demo
 
 test: $(READY) ## the whole test-suite
 	$(BIN)/python -m pytest -n 2
@@ -29,6 +30,8 @@ check: $(READY) ## ruff and basedpyright
 
 bench: $(READY) ## the benchmarks: ratios measured side by side
 	$(BIN)/python benchmarks/hsp_training.py
+	$(BIN)/python benchmarks/factorization.py
+	$(BIN)/python benchmarks/priority_field.py
 	$(BIN)/python benchmarks/scaling_sweep.py
 	$(BIN)/python benchmarks/compile.py
 	$(BIN)/python benchmarks/guidance.py

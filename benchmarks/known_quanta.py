@@ -9,7 +9,8 @@ one, a composed one a private and a shared one. Methods see the checkpoints and 
     methods     our factors and variants; clusterings, which are told the number of tasks
     scores      best-match F1 with the units and adjusted mutual information with the tasks, over seeds
 
-Settings were fixed on seed 100. The outcome is written as JSON and printed as the table of docs/discovery.md.
+Settings were fixed on seed 100; each source names the seeds that it is scored on. The outcome is written as JSON
+and printed as the tables of docs/discovery.md.
 """
 
 import argparse
@@ -76,6 +77,7 @@ class Source:
     learning_rate: float
     intervals: int
     inputs: int = 32
+    seeds: tuple[int, ...] = (0, 1, 2)
 
     def learner(self, seed: int) -> HSPLearner:
         """The run of one seed, which is that of supports, demand, network and batches."""
@@ -122,6 +124,7 @@ SOURCES = {
         learning_rate=1.0,
         intervals=200,
         inputs=16,
+        seeds=(3, 4, 5),  # seed 0 showed that the choice of the layer needed a remedy, so it cannot judge it
     ),
 }
 
@@ -150,12 +153,21 @@ class Measured:
     final_loss: float
 
     @cached_property
-    def gram(self) -> Float[np.ndarray, "events events"]:
-        """Inner products of the events' gradients at the last checkpoint."""
+    def gradients(self) -> dict[str, Float[Tensor, "events _"]]:
+        """The gradient of each event's loss at the last checkpoint, by tensor."""
         parameters = self.trajectory.load(len(self.trajectory) - 1)
         one = vmap(grad(_loss_of_one), in_dims=(None, 0, 0, 0), chunk_size=256)
-        gradients = one(parameters, *self.events.batch)
-        rows = torch.cat([value.flatten(1) for value in gradients.values()], 1)
+        return {name: value.flatten(1) for name, value in one(parameters, *self.events.batch).items()}
+
+    @cached_property
+    def gram(self) -> Float[np.ndarray, "events events"]:
+        """Inner products of the events' gradients."""
+        return sum((rows @ rows.T for rows in self.gradients.values()), torch.zeros(())).numpy()
+
+    @property
+    def embedding_gram(self) -> Float[np.ndarray, "events events"]:
+        """Inner products of the gradients of the embedding alone."""
+        rows = self.gradients["embedding"]
         return (rows @ rows.T).numpy()
 
     @property
@@ -209,6 +221,9 @@ METHODS: dict[str, Callable[[Measured], Found]] = {
         cluster_gradients_spectrally(seen.gram, seen.tasks)
     ),
     "k-means of gradients": lambda seen: of_clusters(cluster_gradients_by_means(seen.gram, seen.tasks)),
+    "spectral clustering, embedding gradients": lambda seen: of_clusters(
+        cluster_gradients_spectrally(seen.embedding_gram, seen.tasks)
+    ),
     "NMF of the path field": lambda seen: of_clusters(
         cluster_nmf(side_by_side(seen.fields["path"].values), seen.tasks)
     ),
@@ -261,17 +276,14 @@ def measure(source: Source, seed: int, folder: Path) -> Measured:
     return Measured(forest, events, trajectory, fields, float(curves.loss[-1]))
 
 
-def score(seen: Measured) -> Scores:
-    """Best-match F1, adjusted mutual information and the number found, of every method."""
-    scores = {}
-    for name, method in METHODS.items():
-        found = method(seen)
-        scores[name] = {
-            "f1": best_match_f1(found.supports, seen.units),
-            "ami": adjusted_mutual_information(found.label, seen.task),
-            "found": float(len(found.supports)),
-        }
-    return scores
+def score(seen: Measured, method: str) -> dict[str, float]:
+    """Best-match F1, adjusted mutual information and the number found, of one method."""
+    found = METHODS[method](seen)
+    return {
+        "f1": best_match_f1(found.supports, seen.units),
+        "ami": adjusted_mutual_information(found.label, seen.task),
+        "found": float(len(found.supports)),
+    }
 
 
 def about(seen: Measured) -> dict[str, float]:
@@ -287,10 +299,14 @@ def about(seen: Measured) -> dict[str, float]:
 def outcome_of(source: Source, seed: int, folder: Path) -> dict[str, Scores]:
     """Scores of the methods and facts about the source of one seed, measured once and kept beside its run."""
     file = folder / "scores.json"
-    if not file.exists():
+    kept = read_json(file) if file.exists() else {"scores": {}}
+    missing = [method for method in METHODS if method not in kept["scores"]]
+    if missing:
         seen = measure(source, seed, folder)
-        write_json(file, {"scores": score(seen), "source": {"facts": about(seen)}})
-    return read_json(file)
+        added = {method: score(seen, method) for method in missing}
+        kept = {"scores": kept["scores"] | added, "source": {"facts": about(seen)}}
+        write_json(file, kept)
+    return kept
 
 
 def over_seeds(runs: list[dict[str, float]]) -> dict[str, Estimate]:
@@ -319,7 +335,7 @@ def _cell(figure: Estimate) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--seeds", type=int, nargs="+", help="other seeds than those of the sources")
     parser.add_argument("--sources", nargs="+", choices=list(SOURCES), default=list(SOURCES))
     parser.add_argument("--runs", type=Path, default=Path("runs/known-quanta"))
     parser.add_argument("--json", type=Path, help="where to write the outcome")
@@ -328,7 +344,7 @@ def main() -> None:
     outcome, sources = {}, {}
     for name in chosen.sources:
         runs = []
-        for seed in chosen.seeds:
+        for seed in chosen.seeds or SOURCES[name].seeds:
             folder = chosen.runs / f"{name.replace(', ', '-').replace(' ', '-')}-{seed}"
             runs.append(outcome_of(SOURCES[name], seed, folder))
             print(f"{name}, seed {seed}: {leader(runs[-1]['scores'])}", flush=True)
@@ -340,7 +356,7 @@ def main() -> None:
         write_json(
             chosen.json,
             {
-                "seeds": chosen.seeds,
+                "seeds": {name: list(chosen.seeds or SOURCES[name].seeds) for name in outcome},
                 "made_with": made_with(),
                 "sources": {
                     name: {key: asdict(one) for key, one in facts.items()} for name, facts in sources.items()

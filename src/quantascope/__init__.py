@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from quantascope.experiments import CLAIMS as CLAIMS
     from quantascope.experiments import reproduce as reproduce
     from quantascope.models import TaskMLP as TaskMLP
+    from quantascope.models import Transformer as Transformer
+    from quantascope.priority import Factors as Factors
+    from quantascope.priority import ModuleLosses as ModuleLosses
+    from quantascope.priority import PriorityField as PriorityField
+    from quantascope.priority import factorize as factorize
+    from quantascope.priority import priority_field as priority_field
     from quantascope.program import Registry as Registry
     from quantascope.program import compile_program as compile_program
     from quantascope.program import when as when
@@ -35,18 +41,24 @@ if TYPE_CHECKING:
 _HOME = {
     "AcquisitionTimes": "acquisition",
     "CLAIMS": "experiments",
+    "Factors": "priority",
     "Forest": "tasks.hsp",
+    "ModuleLosses": "priority",
     "Poset": "theory",
+    "PriorityField": "priority",
     "QuantascopeError": "errors",
     "Recorder": "training",
     "Registry": "program",
     "RunDirectory": "run",
     "TaskMLP": "models",
     "Trajectory": "training",
+    "Transformer": "models",
     "acquisition_times": "acquisition",
     "build_forest": "tasks.hsp",
     "compile_program": "program",
+    "factorize": "priority",
     "parallel": "theory",
+    "priority_field": "priority",
     "reproduce": "experiments",
     "scoreboard": "report.scoreboard",
     "sequential": "theory",

@@ -72,7 +72,7 @@ def test_a_learner_of_the_predicted_order_has_the_predicted_exponent():
         run = next(run for run in curves.values() if run.config.family.demand.beta == beta)
         counts = np.median(run.acquired.sum(-1)[-3:], axis=0)
         expected = fit_power_law(run.parameters, loss_after(run.forest, compositional_order(run.forest), counts))
-        for name in ("exponent", "predicted", "reconstructed"):
+        for name in ("exponent", "predicted", "predicted_soft", "reconstructed", "fractional"):
             assert figures[f"{name}_{key}"].mean == pytest.approx(expected.exponent, abs=0.01), name
         assert figures[f"predicted_log_error_{key}"].mean == pytest.approx(0, abs=0.01)
         assert figures[f"frontier_{key}"].mean == pytest.approx(1.0, abs=0.1)

@@ -34,6 +34,13 @@ def test_the_layer_that_tells_the_units_apart_is_chosen():
     assert set(found.layer) == {1}
 
 
+def test_a_layer_of_few_dimensions_does_not_pass_for_one_with_units():
+    rng = np.random.default_rng(5)
+    _, field = signed_field(rng, noise=2.0)
+    thin = rng.normal(size=(len(field), 2)) @ rng.normal(size=(2, field.shape[1]))
+    assert set(factorize_fingerprints(np.stack([thin, field])).layer) == {1}
+
+
 def test_curves_and_shares_are_those_of_the_mean_over_a_community():
     rng = np.random.default_rng(2)
     _, field = signed_field(rng)
@@ -47,7 +54,8 @@ def test_curves_and_shares_are_those_of_the_mean_over_a_community():
 
 def test_each_event_is_joined_to_its_nearest_neighbours_up_to_sign():
     rng = np.random.default_rng(3)
-    prints = fingerprints(rng.normal(size=(40, 15)))
+    left, spread, _ = np.linalg.svd(rng.normal(size=(40, 15)), full_matrices=False)
+    prints = fingerprints(left, spread)
     np.testing.assert_allclose(np.linalg.norm(prints, axis=1), 1)
     similarity = np.abs(prints @ prints.T)
     np.fill_diagonal(similarity, 0)

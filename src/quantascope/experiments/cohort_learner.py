@@ -70,15 +70,20 @@ class CohortCurves:
         """Held-out loss weighted by query probability, in bits."""
         return self.history.values["loss"].astype(float) @ self.forest.task_probability
 
+    @property
+    def coefficient(self) -> Float[np.ndarray, "evaluations widths tasks"]:
+        """Functional coefficients."""
+        return self.history.values["coefficient"]
+
     @cached_property
     def acquired(self) -> Bool[np.ndarray, "evaluations widths tasks"]:
         """Which tasks have a functional coefficient of at least 0.8."""
-        return self.history.values["coefficient"] >= THRESHOLD
+        return self.coefficient >= THRESHOLD
 
     @cached_property
     def soft_count(self) -> Float[np.ndarray, "evaluations widths"]:
         """Functional coefficients summed over tasks, each between zero and one."""
-        return np.clip(self.history.values["coefficient"].astype(float), 0, 1).sum(-1)
+        return np.clip(self.coefficient.astype(float), 0, 1).sum(-1)
 
     @cached_property
     def parameters(self) -> Int[np.ndarray, " widths"]:

@@ -18,7 +18,7 @@ from quantascope.config import Config, Distinct, Positive, PositiveFloat, Seeds
 from quantascope.experiments.claim import Claim
 from quantascope.experiments.cohort_learner import CohortCurves, CohortLearner, learn, prepare
 from quantascope.experiments.cost import total_cost
-from quantascope.experiments.demand_level import BETAS, at_level, key_of
+from quantascope.experiments.demand_level import BETAS, PREDICTIONS, at_level, key_of
 from quantascope.experiments.parameter_scaling import MILLION
 from quantascope.experiments.result import Estimate
 from quantascope.scaling import (
@@ -29,6 +29,7 @@ from quantascope.scaling import (
     compositional_order,
     direct_order,
     fit_power_law,
+    fractional,
     learning_window,
     loss_after,
     median_of_neighbours,
@@ -123,13 +124,17 @@ class DataTrajectory:
         """Its exponent; undefined for a half that holds fewer than three evaluations."""
         return self.fit(window, values).exponent if window.last - window.first >= 2 else np.nan
 
-    def predicted(self, kind: str) -> Float[np.ndarray, " evaluations"]:
-        """Loss foretold at the measured K by Q-dynamics, or that of what was really acquired."""
-        forest = self.curves.forest
-        if kind == "reconstructed":
-            return reconstructed(forest, self.curves.acquired[:, 0])
-        order = compositional_order(forest) if kind == "predicted" else direct_order(forest)
-        return loss_after(forest, order, self.count)
+    @cached_property
+    def foretold(self) -> dict[str, Float[np.ndarray, " evaluations"]]:
+        """Losses that are compared with the measured ones, by the names of `PREDICTIONS`."""
+        forest, curves = self.curves.forest, self.curves
+        return {
+            "predicted": loss_after(forest, compositional_order(forest), self.count),
+            "predicted_direct": loss_after(forest, direct_order(forest), self.count),
+            "predicted_soft": loss_after(forest, compositional_order(forest), curves.soft_count[:, 0]),
+            "reconstructed": reconstructed(forest, curves.acquired[:, 0]),
+            "fractional": fractional(forest, curves.coefficient[:, 0]),
+        }
 
     def million_steps(self, index: int) -> float:
         """The step of an evaluation in millions."""
@@ -183,20 +188,10 @@ def _level_figures(alpha: float, found: Sequence[DataTrajectory]) -> dict[str, E
     for name, rows in ends.items():
         steps = [t.million_steps(row) for t, row in zip(found, rows, strict=True)]
         figures[f"{name}_{key}"] = over(name.replace("_", " of the ") + " of the window", steps, "M steps")
-    says = {
-        "predicted": "exponent that Q-dynamics foretells for this forest at the measured K(D)",
-        "predicted_direct": "the same if every function is learned as a shortcut",
-        "reconstructed": "exponent of the loss of the functions that were really acquired",
-    }
-    for name, text in says.items():
-        foretold = [t.predicted(name) for t in found]
-        figures[f"{name}_{key}"] = over(
-            text, [t.slope(t.window, values) for t, values in zip(found, foretold, strict=True)]
-        )
+    for name, text in PREDICTIONS.items():
+        figures[f"{name}_{key}"] = over(text, [t.slope(t.window, t.foretold[name]) for t in found])
         figures[f"{name}_log_error_{key}"] = over(
-            f"{text}: rms log error of its losses",
-            [_log_error(t, values) for t, values in zip(found, foretold, strict=True)],
-            "nats",
+            f"{text}: rms log error of its losses", [_log_error(t, t.foretold[name]) for t in found], "nats"
         )
     forms = [compare_forms(t.examples[t.window.rows], t.loss[t.window.rows]) for t in found]
     figures |= {

@@ -25,6 +25,16 @@ BETAS = (2.29739671, 2.37841423, 2.53)
 """The paper's: α = 0.20, 0.25 and 0.339137 at branching 2."""
 
 
+PREDICTIONS = {
+    "predicted": "exponent that Q-dynamics foretells for this forest at the measured K",
+    "predicted_direct": "the same if every function is learned as a shortcut",
+    "predicted_soft": "the same at the soft count in place of K (added after the runs were seen)",
+    "reconstructed": "exponent of the loss of the functions that were really acquired",
+    "fractional": "the same if functions count by their coefficients (added after the runs were seen)",
+}
+"""What the exponent of the loss is compared with."""
+
+
 def key_of(alpha: float) -> str:
     """How figures name an exponent.
 

@@ -19,7 +19,7 @@ from quantascope.errors import Diverged
 from quantascope.experiments.claim import Claim
 from quantascope.experiments.cohort_learner import CohortCurves, CohortLearner, learn, prepare
 from quantascope.experiments.cost import total_cost
-from quantascope.experiments.demand_level import BETAS, Level, at_level, key_of
+from quantascope.experiments.demand_level import BETAS, PREDICTIONS, Level, at_level, key_of
 from quantascope.experiments.result import Estimate
 from quantascope.scaling import (
     FEWEST,
@@ -28,6 +28,7 @@ from quantascope.scaling import (
     compositional_order,
     direct_order,
     fit_power_law,
+    fractional,
     last_stable,
     loss_after,
     median_ending_at,
@@ -171,13 +172,18 @@ class Sweep:
             ]
         )
 
-    def predicted(self, order: Int[np.ndarray, " nodes"]) -> Float[np.ndarray, " widths"]:
-        """Loss that Q-dynamics foretells at the K of each width."""
-        return self.without_diverged(loss_after(self.forest, order, self.selected(self.count)))
-
-    def reconstructed(self) -> Float[np.ndarray, " widths"]:
-        """Loss of what each width has really acquired."""
-        return self.without_diverged(self.selected(reconstructed(self.forest, self.acquired)))
+    def foretold(self) -> dict[str, Float[np.ndarray, " widths"]]:
+        """Losses that are compared with the measured ones, by the names of `PREDICTIONS`."""
+        forest, count = self.forest, self.selected(self.count)
+        coefficient = np.concatenate([part.coefficient for part in self.parts], axis=1)
+        losses = {
+            "predicted": loss_after(forest, compositional_order(forest), count),
+            "predicted_direct": loss_after(forest, direct_order(forest), count),
+            "predicted_soft": loss_after(forest, compositional_order(forest), self.selected(self.soft_count)),
+            "reconstructed": self.selected(reconstructed(forest, self.acquired)),
+            "fractional": self.selected(fractional(forest, coefficient)),
+        }
+        return {name: self.without_diverged(loss) for name, loss in losses.items()}
 
     def without_diverged(self, values: Float[np.ndarray, " widths"]) -> Float[np.ndarray, " widths"]:
         """NaN in place of networks that diverged."""
@@ -217,19 +223,13 @@ def measure(config: ParameterScaling, curves: Curves) -> dict[str, Estimate]:
 
 
 def _level_figures(alpha: float, found: Sequence[Sweep]) -> dict[str, Estimate]:
-    key, forest = key_of(alpha), found[0].forest
-    orders = {"predicted": compositional_order(forest), "predicted_direct": direct_order(forest)}
+    key = key_of(alpha)
     size = np.array([s.parameters for s in found], dtype=float)
     loss = np.array([s.selected(s.loss) for s in found])
     count = np.array([s.without_diverged(s.selected(s.count)) for s in found])
     soft = np.array([s.without_diverged(s.selected(s.soft_count)) for s in found])
-    foretold = {name: np.array([s.predicted(order) for s in found]) for name, order in orders.items()}
-    foretold["reconstructed"] = np.array([s.reconstructed() for s in found])
-    says = {
-        "predicted": "exponent that Q-dynamics foretells for this forest at the measured K(P)",
-        "predicted_direct": "the same if every function is learned as a shortcut",
-        "reconstructed": "exponent of the loss of the functions that were really acquired",
-    }
+    each = [s.foretold() for s in found]
+    foretold = {name: np.array([one[name] for one in each]) for name in PREDICTIONS}
     fits = [fit_power_law(x, y) for x, y in zip(size, loss, strict=True)]
     over = Estimate.over_runs
     figures = {
@@ -240,10 +240,14 @@ def _level_figures(alpha: float, found: Sequence[Sweep]) -> dict[str, Estimate]:
         ),
         f"r2_{key}": over("R² of the log-log fit", [fit.r2 for fit in fits]),
     }
-    figures |= {f"{name}_{key}": exponent_over(says[name], size, values) for name, values in foretold.items()}
+    figures |= {
+        f"{name}_{key}": exponent_over(PREDICTIONS[name], size, values) for name, values in foretold.items()
+    }
     for name, values in foretold.items():
         error = np.sqrt(np.nanmean(np.log(values / loss) ** 2, axis=1))
-        figures[f"{name}_log_error_{key}"] = over(f"{says[name]}: rms log error of its losses", error, "nats")
+        figures[f"{name}_log_error_{key}"] = over(
+            f"{PREDICTIONS[name]}: rms log error of its losses", error, "nats"
+        )
     known = np.maximum(count, 0.5)  # a network that acquired nothing still has its place on a logarithmic axis
     figures |= {
         f"frontier_{key}": negated(exponent_over("exponent of K against parameters", size, known)),

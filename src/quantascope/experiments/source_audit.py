@@ -70,7 +70,7 @@ def first_order_account(source: Source) -> float:
     for index in range(len(trajectory)):
         leaves = {name: value.requires_grad_() for name, value in trajectory.load(index).items()}
         loss = losses(leaves, source.events).mean()
-        values.append(float(loss))
+        values.append(float(loss.detach()))
         if index < len(trajectory) - 1:
             gradient = torch.autograd.grad(loss, list(leaves.values()))
             credit += float(trajectory.learning_rate_mass[index] * sum(g.square().sum() for g in gradient))

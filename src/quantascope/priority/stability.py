@@ -66,7 +66,15 @@ def correlations(first: Supports, second: Supports) -> Float[np.ndarray, "_ _"]:
 
 
 def match(first: Factors, second: Factors) -> Match:
-    """The one-to-one matching with the largest sum of MCCs."""
+    """The one-to-one matching with the largest sum of MCCs.
+
+    >>> def factors(*supports: list[int]) -> Factors:
+    ...     member, one = np.array(supports, dtype=bool), np.ones(len(supports))
+    ...     return Factors(layer=one.astype(int), supports=member, curves=one[:, None], explained=one)
+    >>> found = match(factors([1, 1, 0, 0], [0, 0, 1, 0]), factors([0, 0, 1, 0], [1, 1, 0, 0]))
+    >>> found.second, found.mcc
+    (array([1, 0]), array([1., 1.]))
+    """
     events, others = first.supports.shape[1], second.supports.shape[1]
     if events != others:
         raise InvalidConfig(

@@ -2,7 +2,7 @@
 
 from quantascope.scaling.fit import FEWEST, PowerLawFit, bootstrap_exponent, fit_power_law
 from quantascope.scaling.forms import Forms, compare_forms
-from quantascope.scaling.prediction import compositional_order, direct_order, loss_after, reconstructed
+from quantascope.scaling.prediction import compositional_order, direct_order, fractional, loss_after, reconstructed
 from quantascope.scaling.windows import (
     LearningWindow,
     last_stable,
@@ -21,6 +21,7 @@ __all__ = [
     "compositional_order",
     "direct_order",
     "fit_power_law",
+    "fractional",
     "last_stable",
     "learning_window",
     "loss_after",

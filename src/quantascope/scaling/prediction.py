@@ -43,3 +43,8 @@ def loss_after(
 def reconstructed(forest: Forest, acquired: Bool[np.ndarray, "*points tasks"]) -> Float[np.ndarray, "*points"]:
     """Loss in bits given which functions were really acquired: what the missing ones cost."""
     return (~acquired).astype(float) @ missing_cost(forest)[forest.tasks]
+
+
+def fractional(forest: Forest, coefficient: Float[np.ndarray, "*points tasks"]) -> Float[np.ndarray, "*points"]:
+    """The same if a function counts by its functional coefficient, between none and all of it."""
+    return (1 - np.clip(coefficient.astype(float), 0, 1)) @ missing_cost(forest)[forest.tasks]

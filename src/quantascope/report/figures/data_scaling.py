@@ -22,8 +22,8 @@ def draw(reproduction: Reproduction) -> Figure:
     _law(law, levels)
     _frontier(frontier, levels)
     columns = {
-        "target": "law:\nα/(1+α)", "predicted": "finite\nsystem", "exponent": "measured",
-        "earlier_slope": "earlier\nhalf", "later_slope": "later\nhalf",
+        "target": "law:\nα/(1+α)", "predicted": "finite\nsystem", "fractional": "unmet\nshares",
+        "exponent": "measured", "earlier_slope": "earlier\nhalf", "later_slope": "later\nhalf",
     }  # fmt: skip
     exponent_panel(exponents, reproduction.result, [key_of(alpha) for alpha, _ in levels], columns)
     title(exponents, "c", "law, prediction, networks, halves")

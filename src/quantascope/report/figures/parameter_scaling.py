@@ -21,7 +21,10 @@ def draw(reproduction: Reproduction) -> Figure:
     _law(law, levels)
     _drift(drift, levels)
     _frontier(frontier, levels)
-    columns = {"target": "law: α", "predicted": "finite\nsystem", "exponent": "measured"}
+    columns = {
+        "target": "law: α", "predicted": "finite\nsystem", "predicted_soft": "at soft\ncount",
+        "fractional": "unmet\nshares", "exponent": "measured",
+    }  # fmt: skip
     exponent_panel(exponents, reproduction.result, [key_of(alpha) for alpha, _ in levels], columns)
     title(exponents, "d", "law, prediction, networks")
     return figure

@@ -95,7 +95,7 @@ def exponent_panel(axes: Axes, result: Result, levels: Sequence[str], columns: M
                 lw=1,
                 label=label,
             )
-    axes.set_xticks(range(len(columns)), list(columns.values()))
+    axes.set_xticks(range(len(columns)), list(columns.values()), fontsize=7)
     axes.set(xlim=(-0.5, len(columns) - 0.5), ylabel="exponent")
     axes.legend(loc="best", handletextpad=0.3)
 

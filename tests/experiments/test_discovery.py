@@ -1,0 +1,168 @@
+"""From a small source to its quanta, and back from the run directory."""
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.torch import load_file, save_file
+
+from quantascope.errors import DamagedArtefact, InvalidConfig, RunMismatch
+from quantascope.experiments import acquisition_order, recover_quanta, seed_stability
+from quantascope.experiments.discovery import discover, event_map, measure_field
+from quantascope.experiments.hsp_learner import HSPLearner
+from quantascope.experiments.naming_source import NamingSource, learn_naming, naming_table, read_source
+from quantascope.experiments.recover_quanta import RecoverQuanta
+from quantascope.experiments.source_audit import audit_run
+from quantascope.models import TransformerConfig
+from quantascope.priority import Factors
+from quantascope.run import RunDirectory
+from quantascope.training import OptimizerConfig
+
+TINY = NamingSource(
+    model=TransformerConfig(blocks=2, width=8, hidden=16),
+    steps=24,
+    optimizer=OptimizerConfig(name="sgd", learning_rate=0.1),
+    intervals=6,
+    replays=3,
+)
+
+
+@pytest.fixture(scope="session")
+def source(tmp_path_factory):
+    return learn_naming(TINY, tmp_path_factory.mktemp("sources") / "tiny")
+
+
+@pytest.fixture(scope="session")
+def found(source):
+    return discover(source, rule="path", threshold=0.02)
+
+
+def test_checkpoints_are_kept_where_priority_is_measured_and_where_a_q_model_replays(source):
+    assert source.config.interval_steps == [0, 4, 8, 12, 16, 20, 24]
+    assert source.config.replay_steps == [1, 12, 24]
+    assert source.trajectory.steps.tolist() == [0, 1, 4, 8, 12, 16, 20, 24]
+
+
+def test_the_papers_source_keeps_the_stated_checkpoints():
+    paper = NamingSource()
+    assert paper.interval_steps == [*range(0, 5001, 125)]
+    assert len(paper.replay_steps) == 200
+    assert paper.replay_steps[:3] == [1, 26, 51]
+
+
+def test_every_step_has_its_loss(source):
+    assert len(source.step_loss) == 24
+    assert source.step_loss[0] > source.step_loss[-1]
+    assert source.rising_share == 0
+
+
+def test_a_source_is_read_from_its_folder(source):
+    again = read_source(source.path)
+    assert again.config == TINY
+    np.testing.assert_array_equal(again.step_loss, source.step_loss)
+
+
+def test_folders_that_are_no_source_say_what_they_are(tmp_path, source):
+    with pytest.raises(DamagedArtefact, match="is not a run; make one with quantascope train number-naming"):
+        read_source(tmp_path)
+    RunDirectory.open(tmp_path / "other", HSPLearner())
+    with pytest.raises(RunMismatch, match="is a run of HSPLearner, not of number naming"):
+        read_source(tmp_path / "other")
+    RunDirectory.open(tmp_path / "begun", TINY)
+    with pytest.raises(DamagedArtefact, match="is not trained to its end"):
+        read_source(tmp_path / "begun")
+
+
+def test_the_table_of_accuracies_adds_up_over_lengths(source):
+    table = naming_table(source.model(), ("training", "zero_gap"))
+    whole = table.filter(digits="all")
+    assert whole["numbers"].to_list() == [300, 4031]
+    parts = table.filter(panel="training").filter(table.filter(panel="training")["digits"] != "all")
+    assert parts["numbers"].sum() == 300
+
+
+def test_factors_account_for_the_field_and_are_named_by_layer(found):
+    assert len(found.names) == len(set(found.names)) == len(found.factors) > 0
+    assert found.names[0] == "L0.Q0"
+    assert found.per_layer.sum() == len(found.factors)
+    assert (found.factors.explained >= 0.02).all()
+    assert found.trained.completeness == pytest.approx(1, abs=0.02)
+    assert found.trained.reliable
+    assert (found.explained > 0).all()
+    assert (found.explained <= found.explained_by_svd + 1e-9).all()
+    assert found.held_out_loss.shape == (7,)
+    assert ((found.complexity >= 1) & (found.complexity <= 17)).all()
+    assert set(found.acquired.tolist()) <= {4, 8, 12, 16, 20, 24}
+    json.dumps(found.to_json())
+
+
+def test_the_event_map_is_a_share_of_each_words_events():
+    supports = np.array([[True, True, False, False], [False, False, False, True]])
+    target = np.array([7, 7, 9, 9])
+    np.testing.assert_array_equal(event_map(supports, target, [7, 9]), [[1, 0], [0, 0.5]])
+
+
+def test_fields_are_measured_once_and_kept(source, found, monkeypatch):
+    monkeypatch.setattr("quantascope.experiments.discovery.priority_field", None)
+    again = measure_field(source, "path", "training")
+    np.testing.assert_array_equal(again.values, found.trained.values)
+    assert not list((source.path / "priority").glob("*.parts"))
+
+
+def test_factors_are_kept_with_what_made_them(found):
+    file = found.save()
+    loaded = Factors.load(file, made_by=found.source.config.hash())
+    np.testing.assert_array_equal(loaded.supports, found.factors.supports)
+
+
+def test_an_unknown_panel_is_refused(source):
+    with pytest.raises(InvalidConfig, match="there is no panel 'holdout'; there are training, balanced"):
+        measure_field(source, "path", "holdout")
+
+
+def test_an_audit_of_a_sound_source_finds_nothing_and_reports_how_smooth_it_was(source):
+    report = audit_run(source.path)
+    assert report.findings == []
+    assert report.rising_share == 0
+    assert 0.5 < report.first_order_account < 2
+    assert "8 checkpoints, nothing wrong" in report.text()
+    json.dumps(report.to_json())
+
+
+def test_an_audit_misses_a_checkpoint_and_sees_the_edge_of_stability(tmp_path):
+    wild = TINY.replace({"optimizer.name": "adam", "optimizer.learning_rate": 0.3})
+    path = learn_naming(wild, tmp_path / "wild").path
+    assert {finding.kind for finding in audit_run(path).findings} & {"rising loss", "first order", "jump"}
+    (path / "checkpoints" / "step-00000012.safetensors").unlink()
+    assert [f.says for f in audit_run(path).findings if f.kind == "missing step"] == ["step 12 is missing"]
+
+
+def test_the_claims_measure_tiny_sources(tmp_path, source):
+    config = RecoverQuanta(source=TINY, seeds=(0, 1), unstable=TINY, unstable_seeds=(2,))
+    evidence = {
+        label: recover_quanta.measured_source(run, tmp_path / label)
+        for label, run in recover_quanta.runs(config).items()
+    }
+    figures = recover_quanta.measure(config, evidence)
+    assert figures["completeness_path"].mean == pytest.approx(1, abs=0.02)
+    assert figures["factors"].mean == sum(figures[f"factors_layer_{layer}"].mean for layer in (0, 1))
+    sources = {label: evidence[label] for label in ("seed-0", "seed-1")}
+    order = acquisition_order.measure(acquisition_order.AcquisitionOrder(source=TINY, seeds=(0, 1)), sources)
+    assert order["factors_1_percent"].mean >= order["factors_5_percent"].mean
+    stability = seed_stability.measure(
+        seed_stability.SeedStability(source=TINY, seeds=(0, 1), permutations=5), sources
+    )
+    assert 0 <= stability["recurring_path"].mean <= 100
+    with pytest.raises(InvalidConfig, match="at least two seeds, got 1"):
+        seed_stability.measure(seed_stability.SeedStability(seeds=(0,)), {"seed-0": sources["seed-0"]})
+
+
+def test_a_checkpoint_of_another_shape_stops_the_discovery(tmp_path):
+    path = learn_naming(TINY, tmp_path / "run").path
+    file = path / "checkpoints" / "step-00000008.safetensors"
+    tensors = load_file(file)
+    tensors["head.bias"] = tensors["head.bias"][:-1].clone()
+    about = {"quantascope": json.dumps({"config": TINY.hash(), "step": 8, "mass": 0.8})}
+    save_file(tensors, file, about)
+    with pytest.raises(DamagedArtefact, match=r"'head\.bias' is of shape \[43\]; this model needs shape \[44\]"):
+        discover(read_source(path))
