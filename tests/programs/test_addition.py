@@ -14,7 +14,7 @@ EVERY_COLUMN = [
 @pytest.mark.parametrize("panel", ["training", "development", "carried_through"])
 def test_sums_are_right(compiled, panel):
     pairs = addition.task.panel(panel)
-    for (left, right), digits in zip(pairs, compiled["addition"].trace(pairs).written(), strict=True):
+    for (left, right), digits in zip(pairs, compiled("addition").trace(pairs).written(), strict=True):
         assert digits[-1] == "EOS"
         assert int("".join(reversed(digits[:-1]))) == left + right
         assert len(digits) == 1 + max(3, len(str(left + right)))
@@ -22,12 +22,12 @@ def test_sums_are_right(compiled, panel):
 
 def test_every_pair_of_digits_in_every_column(compiled):
     pairs = EVERY_COLUMN + [(a % 100 * 10, b % 100 * 10) for a, b in EVERY_COLUMN]
-    for (left, right), digits in zip(pairs, compiled["addition"].trace(pairs).written(), strict=True):
+    for (left, right), digits in zip(pairs, compiled("addition").trace(pairs).written(), strict=True):
         assert int("".join(reversed(digits[:-1]))) == left + right
 
 
 def test_the_graph_is_another_one(compiled):
-    graph = compiled["addition"].to_json()
+    graph = compiled("addition").to_json()
     assert (len(graph["quanta"]), len(graph["edges"]), graph["levels"]) == (12, 14, 7)
 
 

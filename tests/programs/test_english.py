@@ -27,7 +27,7 @@ CARDINALITIES = [[5], [2], [2000, 5], [10, 10, 10], [6], [5], [3], [4, 1, 1], [1
 
 
 def test_the_graph_is_the_papers(compiled):
-    graph = compiled["english"].to_json()
+    graph = compiled("english").to_json()
     edges = [tuple(edge) for edge in graph["edges"]]
     assert sorted(edges) == sorted((parent, child) for parent, children in EDGES.items() for child in children)
     assert (len(graph["quanta"]), len(edges), graph["levels"]) == (20, 25, 10)
@@ -37,16 +37,16 @@ def test_the_graph_is_the_papers(compiled):
 
 def test_the_compiled_model_has_the_papers_size(compiled):
     model = CompiledQModel(
-        graph=compiled["english"].graph, vocabulary=44, positions=20, config=CompiledConfig(), seed=0
+        graph=compiled("english").graph, vocabulary=44, positions=20, config=CompiledConfig(), seed=0
     )
     assert sum(parameter.numel() for parameter in model.parameters()) == 53_728
 
 
 def test_the_paper_supervises_fifteen_quanta(compiled):
     model = CompiledQModel(
-        graph=compiled["english"].graph, vocabulary=44, positions=20, config=CompiledConfig(), seed=0
+        graph=compiled("english").graph, vocabulary=44, positions=20, config=CompiledConfig(), seed=0
     )
-    outcomes = tuple(len(values) for values in compiled["english"].outcomes)
+    outcomes = tuple(len(values) for values in compiled("english").outcomes)
     assert len(SupervisedQModel(model, outcomes, seed=0).taught) == 15
 
 
@@ -58,7 +58,7 @@ def test_the_audit_domain_is_the_training_numbers_and_as_many_others_as_in_the_p
 @pytest.mark.parametrize(("panel", "events"), [("training", 1651), ("balanced", 122_575)])
 def test_the_trace_has_the_events_of_the_task(compiled, panel, events):
     numbers = PANELS[panel]()
-    trace, asked = compiled["english"].trace(numbers), naming_events(numbers)
+    trace, asked = compiled("english").trace(numbers), naming_events(numbers)
     assert len(trace) == asked.count == events
     assert trace.example.tolist() == asked.example.tolist()
     assert trace.position.tolist() == asked.index.tolist()
@@ -67,7 +67,7 @@ def test_the_trace_has_the_events_of_the_task(compiled, panel, events):
 
 
 def test_routing_matters_from_level_seven_on(compiled):
-    labels, graph = compiled["english"].trace(PANELS["training"]()).labels, compiled["english"].graph
+    labels, graph = compiled("english").trace(PANELS["training"]()).labels, compiled("english").graph
     always = [graph.levels[q] for q in range(20) if labels.active[:, q].all()]
     assert sorted(always) == [0, 1, 2, 2, 3, 3, 3, 4, 5, 6]
     assert all(labels.eligible[labels.active])
@@ -80,7 +80,7 @@ def test_every_execution_that_any_number_needs_writes_the_right_word(compiled):
     high = [1000 * chunk for chunk in range(1, 1000)]
     low = [1000 * chunk + tail for chunk in (0, *representative.values()) for tail in range(1000)]
     numbers = sorted({*high, *low} - {0})
-    trace = compiled["english"].trace(numbers)
+    trace = compiled("english").trace(numbers)
     assert [words[:-1] for words in trace.written()] == [number_name(number) for number in numbers]
     assert len({*trace.row.tolist()}) == EXECUTIONS
 
@@ -91,5 +91,5 @@ EXECUTIONS = 27_058
 
 def test_a_sample_of_all_numbers_is_named(compiled, rng):
     numbers = rng.integers(1, LARGEST + 1, 3000).tolist()
-    written = compiled["english"].trace(numbers).written()
+    written = compiled("english").trace(numbers).written()
     assert [words[:-1] for words in written] == [number_name(number) for number in numbers]

@@ -23,13 +23,13 @@ def test_every_name_is_that_of_num2words(compiled):
     low = {0: (), **{number: words(number) for number in range(1, 1000)}}
     after = {len(name): number for number, name in high.items()}
     numbers = [*high, *(number + rest for number in (0, *after.values()) for rest in low if number + rest)]
-    written = compiled["french"].trace(numbers).written()
+    written = compiled("french").trace(numbers).written()
     for number, name in zip(numbers, written, strict=True):
         assert name == (*high.get(number - number % 1000, ()), *low[number % 1000], "EOS")
 
 
 def test_the_graph_has_a_structure_of_its_own(compiled):
-    graph = compiled["french"].to_json()
+    graph = compiled("french").to_json()
     assert (len(graph["quanta"]), len(graph["edges"]), graph["levels"]) == (21, 23, 10)
 
 
@@ -43,5 +43,5 @@ def test_panels_are_disjoint_and_training_holds_every_word():
 
 def test_the_task_asks_for_what_the_program_writes(compiled):
     numbers = french.task.panel("development")
-    trace, events = compiled["french"].trace(numbers), french.task.events(numbers)
+    trace, events = compiled("french").trace(numbers), french.task.events(numbers)
     assert [french.task.token[trace.tokens[row]] for row in trace.row.tolist()] == events.target.tolist()
