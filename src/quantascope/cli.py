@@ -259,7 +259,7 @@ def discover(
         print(f"quantascope: warning: {found.warning}", file=sys.stderr)
 
 
-def audit(run: tyro.conf.Positional[Path], /, json: bool = False) -> None:
+def audit(run: tyro.conf.Positional[Path], /, json: bool = False) -> int:
     """Check that a folder of checkpoints is one training trajectory; exit code 1 if it is not.
 
     Args:
@@ -273,8 +273,7 @@ def audit(run: tyro.conf.Positional[Path], /, json: bool = False) -> None:
         _print_json(report.to_json())
     else:
         print(report.text())
-    if report.findings:
-        raise SystemExit(1)
+    return 1 if report.findings else 0
 
 
 def _learn_compiled(
@@ -405,15 +404,14 @@ COMMANDS = (train, audit, discover, compile, guide, simulate, reproduce, scorebo
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; 0, or 2 for an error that the user can mend, or 130 for an interrupt."""
+    """Run a command; 0 or its own code, or 2 for an error that the user can mend, or 130 for an interrupt."""
     try:
         # An end by the system is met like one by the user: workers go, and the last saved state stays.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         if (sys.argv[1:] if arguments is None else arguments) == ["--version"]:
             print(f"quantascope {importlib.metadata.version('quantascope')}")
             return 0
-        _parse(arguments)()
-        return 0
+        return _parse(arguments)() or 0
     except QuantascopeError as error:
         print(f"quantascope: {error}", file=sys.stderr)
         return 2
@@ -426,7 +424,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
 
 
-def _parse(arguments: list[str] | None) -> Callable[[], None]:
+def _parse(arguments: list[str] | None) -> Callable[[], int | None]:
     """The command that the arguments ask for, ready to run."""
     complaint = io.StringIO()
     try:
@@ -450,11 +448,11 @@ def _first_paragraph(box: str) -> str:
     return " ".join(itertools.takewhile(bool, lines)).removesuffix(".") + "; see quantascope --help"
 
 
-def _deferred(command: Callable[..., None]) -> Callable[..., Callable[[], None]]:
+def _deferred(command: Callable[..., int | None]) -> Callable[..., Callable[[], int | None]]:
     """Keeps parsing apart from running, so that only complaints about arguments are caught as such."""
 
     @functools.wraps(command)
-    def bound(*positional: Any, **named: Any) -> Callable[[], None]:
+    def bound(*positional: Any, **named: Any) -> Callable[[], int | None]:
         return functools.partial(command, *positional, **named)
 
     return bound
