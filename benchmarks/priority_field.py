@@ -20,6 +20,7 @@ from torch.func import functional_call, grad, vmap
 
 from quantascope.experiments.naming_source import NAMING_OBJECTIVE, NamingSource, Source, learn_naming
 from quantascope.models import Transformer
+from quantascope.models.transformer import Block
 from quantascope.priority import ModuleLosses, PriorityField, Rule, factorize, priority_field
 from quantascope.priority.field import Interval, resolve_groups
 from quantascope.tasks.events import Events
@@ -41,6 +42,7 @@ class PaddedTransformer(nn.Module):
         hidden = model.embedding(tokens) + model.position.weight[:length]
         closed = torch.ones(length, length).triu(1).bool()
         for block in model.blocks:
+            assert isinstance(block, Block)
             normed = block.attention_norm(hidden)
             key, value = block.key_value(normed).chunk(2, -1)
             scores = block.query(normed) @ key.T / key.shape[-1] ** 0.5

@@ -42,7 +42,8 @@ def orders(config: AcquisitionOrder, sources: list[MeasuredSource], rule: Rule) 
 def measure(config: AcquisitionOrder, evidence: Mapping[str, MeasuredSource]) -> dict[str, Estimate]:
     """The paper's correlations by its own rule, and the same along the path."""
     figures: dict[str, Estimate] = {}
-    for rule, suffix in (("gradient", ""), ("path", "_path")):
+    rules: tuple[tuple[Rule, str], ...] = (("gradient", ""), ("path", "_path"))
+    for rule, suffix in rules:
         found = orders(config, list(evidence.values()), rule)
         for column, threshold in enumerate(config.thresholds):
             percent = f"{100 * threshold:.0f}"

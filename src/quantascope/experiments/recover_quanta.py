@@ -90,11 +90,12 @@ def measure(config: RecoverQuanta, evidence: Mapping[str, MeasuredSource]) -> di
     sources = [evidence[label] for label in seeded(config.source, config.seeds, "seed")]
     unstable = [evidence[label] for label in seeded(config.unstable, config.unstable_seeds, "unstable")]
     figures: dict[str, Estimate] = {}
-    for rule, suffix, panel, by in (
+    kinds: tuple[tuple[Rule, str, str, str], ...] = (
         ("gradient", "", "priority", "gradient rule"),
         ("gradient", "_contaminated", "contaminated", "gradient rule, the paper's own panel"),
         ("path", "_path", "priority", "path rule"),
-    ):
+    )
+    for rule, suffix, panel, by in kinds:
         found = [source.discovery(rule, config.threshold, panel) for source in sources]
         figures |= {f"{key}{suffix}": one for key, one in _figures(found, by, held_out_only=panel != "priority")}
     for label, chosen in (("", sources), ("_unstable", unstable)):
