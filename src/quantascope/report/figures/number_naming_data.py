@@ -25,6 +25,6 @@ def draw(reproduction: Reproduction) -> Figure:
             own.set_ylim(0, 80)
         if place % len(axes) == 0:
             own.set_ylabel("numbers")
-        if place == 1:
+        if place == 2:
             own.legend(loc="upper left")
     return figure
