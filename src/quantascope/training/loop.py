@@ -66,7 +66,8 @@ class TrainingConfig(Config):
 class Pace:
     """Seconds between saved states and between words to the progress display; no effect on the numbers.
 
-    Where saving is slow, because the model or its history is large, it takes at most a share of the time.
+    Where saving is slow, because the model or its history is large, it takes at most a share of the time; with
+    `save` zero, every step is saved.
     """
 
     save: float = 10.0
@@ -116,7 +117,7 @@ def train(
             if run and (now - saved >= until_save or asked_to_end()):
                 save_state(run, model, optimizer, state)
                 saved = time.monotonic()
-                until_save = max(pace.save, (saved - now) / pace.saving_share)
+                until_save = pace.save and max(pace.save, (saved - now) / pace.saving_share)
             if asked_to_end():
                 raise KeyboardInterrupt
             if progress and now - reported >= pace.report:
