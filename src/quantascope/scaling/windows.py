@@ -96,8 +96,8 @@ def learning_window(
     the best. If training ends first, so does the window, at the best.
 
     >>> loss, acquired = np.array([1.0, 0.9, 0.8, 0.7, 0.7, 0.7]), np.array([0, 1, 2, 3, 3, 3])
-    >>> learning_window(loss, acquired, start_event=2, patience=2, improvement=0.01)
-    LearningWindow(first=2, last=3)
+    >>> learning_window(loss, acquired, start_event=1, patience=2, improvement=0.01)
+    LearningWindow(first=1, last=3)
     """
     events = np.flatnonzero(np.diff(acquired) > 0) + 1
     if len(events) < start_event:
