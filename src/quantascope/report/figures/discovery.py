@@ -45,7 +45,7 @@ def acquisition_panel(axes: Axes, found: Discovery, *, letter: str) -> None:
     last = int(found.acquired.max()) if len(found.factors) else int(steps[-1])
     axes.set(xlabel="training step", ylabel="share acquired", ylim=(-0.02, 1.02))
     axes.set_xlim(0, min(int(steps[-1]), 2 * last))
-    axes.legend(loc="lower right")
+    axes.legend(loc="lower right", frameon=True, framealpha=0.85, edgecolor="none")
     title(axes, letter, f"{len(found.factors)} quanta, {found.trained.rule} rule")
 
 

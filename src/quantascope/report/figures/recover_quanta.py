@@ -49,6 +49,6 @@ def _completeness(axes: Axes, config: RecoverQuanta, evidence: Mapping[str, Meas
     axes.axhline(1, color="black", linewidth=0.8)
     axes.set_xticks(range(len(kinds)), list(kinds))
     axes.set(xlim=(-0.5, len(kinds) - 0.5), ylabel="credit / true fall of the loss")
-    axes.set_yscale("symlog", linthresh=2)
+    axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     axes.legend(loc="best", handletextpad=0.2)
     title(axes, "c", "completeness of the field")
