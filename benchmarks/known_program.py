@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
-from known_quanta import METHODS, over_seeds, score, table
-from priority_field import PaddedTransformer
 from torch import Tensor
 from torch.func import functional_call, grad, vmap
 
+from known_quanta import METHODS, over_seeds, score, table
+from priority_field import PaddedTransformer
 from quantascope.artefact import write_json
 from quantascope.experiments.discovery import measure_field
 from quantascope.experiments.naming_source import Source, read_source
