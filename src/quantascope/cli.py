@@ -204,7 +204,7 @@ def _learn_naming(
     source_config = read_naming_config(config, seed=seed).replace(changes)
     with one_run(out.name, source_config.steps) as progress:
         source = learn_naming(source_config, out, progress)
-    table = naming_table(source.model(), REPORTED)
+    table = naming_table(source, REPORTED)
     outcome = {"run": str(out), **source.summary(), "accuracy": table.to_dicts()}
     return outcome, naming_text(source, table)
 
@@ -281,8 +281,9 @@ def _learn_compiled(
 ) -> tuple[dict[str, Any], str]:
     from quantascope.experiments.compiled_learner import CompiledLearner, learn_compiled
     from quantascope.report.progress import one_run
+    from quantascope.run import read_settings
 
-    learner = CompiledLearner.parse(_read_settings(config))
+    learner = CompiledLearner.parse(read_settings(config))
     learner = learner.replace({"seed": learner.seed if seed is None else seed, **changes})
     with one_run(out.name, learner.training.steps) as progress:
         done = learn_compiled(learner, out, progress)
@@ -317,10 +318,10 @@ def guide(
     from quantascope.experiments.guided_learner import GuidedLearner, learn_guided
     from quantascope.experiments.hsp_learner import use_threads
     from quantascope.report.progress import one_run
-    from quantascope.run import RunDirectory
+    from quantascope.run import RunDirectory, read_settings
 
     use_threads(threads)
-    learner = GuidedLearner.parse(_read_settings(config))
+    learner = GuidedLearner.parse(read_settings(config))
     taught = read_compiled(teacher) if teacher else None
     settings = {"seed": learner.seed if seed is None else seed}
     lesson = taught.config if taught else learner.teacher.replace({"program": program, **settings})
@@ -469,14 +470,6 @@ def _parse_changes(changes: tuple[str, ...]) -> dict[str, Any]:
         except ValueError:
             parsed[key] = text
     return parsed
-
-
-def _read_settings(file: Path | None) -> dict[str, Any]:
-    from quantascope.artefact import read_json
-
-    if file is not None and not file.is_file():
-        raise InvalidConfig(f"there is no config file {file}; give the path of a JSON file")
-    return read_json(file) if file else {}
 
 
 def _accuracy_text(out: Path, accuracy: dict[str, float]) -> str:

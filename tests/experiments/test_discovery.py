@@ -74,7 +74,7 @@ def test_folders_that_are_no_source_say_what_they_are(tmp_path, source):
 
 
 def test_the_table_of_accuracies_adds_up_over_lengths(source):
-    table = naming_table(source.model(), ("training", "zero_gap"))
+    table = naming_table(source, ("training", "zero_gap"))
     whole = table.filter(digits="all")
     assert whole["numbers"].to_list() == [300, 4031]
     parts = table.filter(panel="training").filter(table.filter(panel="training")["digits"] != "all")

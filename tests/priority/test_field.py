@@ -130,8 +130,30 @@ def test_measured_intervals_are_kept_and_not_measured_again(sgd, tmp_path, monke
     )
     np.testing.assert_array_equal(measure(sgd, parts=tmp_path, made_by="one").values, whole.values)
     assert again == [2]
-    with pytest.raises(RunMismatch, match="was made by config one"):
-        measure(sgd, parts=tmp_path, made_by="other")
+    for options in ({"made_by": "other"}, {"made_by": "one", "rule": "path"}):
+        with pytest.raises(RunMismatch, match="was made by config"):
+            measure(sgd, parts=tmp_path, **options)
+    with pytest.raises(InvalidConfig, match="parts of a field need made_by"):
+        measure(sgd, parts=tmp_path)
+
+
+def test_a_tied_tensor_is_one_parameter(tmp_path):
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding = nn.Embedding(5, 3)
+            self.head = nn.Linear(3, 5, bias=False)
+            self.head.weight = self.embedding.weight
+
+        def forward(self, tokens):
+            return self.head(self.embedding(tokens))
+
+    model, tokens = Tied(), torch.arange(5)
+    losses = ModuleLosses(
+        model, lambda model, batch: nn.functional.cross_entropy(model(batch), batch.roll(1), reduction="none")
+    )
+    whole = losses(dict(model.state_dict()), tokens)
+    torch.testing.assert_close(whole, losses(dict(model.named_parameters()), tokens))
 
 
 def test_a_field_is_kept_as_an_artefact(sgd, tmp_path):

@@ -53,6 +53,11 @@ def test_events_without_examples_or_outputs_are_refused():
             Events.of(prompts, outputs)
 
 
+def test_padding_inside_an_example_is_refused():
+    with pytest.raises(InvalidConfig, match="token 0 is padding and cannot stand inside an example"):
+        Events.of([[1, 6, PAD], [1, 7, 8, 2]], [[3], [4]])
+
+
 def test_events_are_cut_in_ranges_only():
     with pytest.raises(InvalidConfig, match="not by steps of 2"):
         Events.of([[1], [2]], [[3], [4]])[::2]

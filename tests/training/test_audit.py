@@ -78,6 +78,11 @@ def test_a_break_between_two_stretches_is_a_jump(series):
     assert kinds(series) == [("jump", 60)]
 
 
+def test_a_wrong_last_checkpoint_is_a_jump(series):
+    change(series, 100, lambda tensors: {name: value + 100 for name, value in tensors.items()})
+    assert kinds(series) == [("jump", 100)]
+
+
 def test_another_shape_or_dtype_is_seen(series):
     change(series, 30, lambda tensors: {**tensors, "bias": torch.zeros(5)})
     change(series, 80, lambda tensors: {**tensors, "weight": tensors["weight"].double()})

@@ -66,6 +66,21 @@ def test_a_step_that_is_there_twice_is_refused(tmp_path):
         Trajectory.open(tmp_path)
 
 
+def test_files_that_are_no_shards_of_one_checkpoint_are_not_merged(tmp_path):
+    (tmp_path / "run1").mkdir()
+    for step in (100, 200):
+        save_file({"weight": torch.zeros(1)}, tmp_path / "run1" / f"step-{step}.safetensors")
+    with pytest.raises(DamagedArtefact, match="both hold 'weight', so they are no shards of one checkpoint"):
+        Trajectory.open(tmp_path).load(0)
+
+
+def test_a_folder_named_like_ours_may_be_somebody_elses(tmp_path):
+    (tmp_path / "checkpoints").mkdir()
+    for step in (0, 100):
+        save_file({"weight": torch.zeros(1)}, tmp_path / "checkpoints" / f"step-{step}.safetensors")
+    assert Trajectory.open(tmp_path).steps.tolist() == [0, 100]
+
+
 def test_other_peoples_checkpoints_have_no_learning_rates(tmp_path):
     for step in (0, 5):
         save_file({"weight": torch.full((1,), float(step))}, tmp_path / f"model_step{step}.safetensors")

@@ -63,10 +63,15 @@ def measure(config: AcquisitionOrder, evidence: Mapping[str, MeasuredSource]) ->
                     f"time and demand over complexity at {by}", [one.time_demand_over_complexity for one in at]
                 ),
             }
-        signs = [sum(one.predicted_layers for one in row) for row in found]
-        compared = sum(one.layers for one in found[0])
         figures[f"predicted_signs{suffix}"] = Estimate.over_runs(
-            f"layers and thresholds with both predicted signs, of {compared}, {rule} rule", signs, "comparisons"
+            f"layers and thresholds with both predicted signs, {rule} rule",
+            [sum(one.predicted_layers for one in row) for row in found],
+            "comparisons",
+        )
+        figures[f"defined_signs{suffix}"] = Estimate.over_runs(
+            f"layers and thresholds whose factors differ in time, {rule} rule",
+            [sum(one.layers for one in row) for row in found],
+            "comparisons",
         )
     return figures
 

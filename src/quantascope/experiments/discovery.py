@@ -21,13 +21,14 @@ from jaxtyping import Bool, Float, Int
 
 from quantascope.config import fingerprint
 from quantascope.errors import InvalidConfig
-from quantascope.experiments.naming_source import Source
+from quantascope.experiments.naming_source import Source, panel_numbers
 from quantascope.priority import (
     Factors,
     ModuleLosses,
     PriorityField,
     Rule,
     assign,
+    check_threshold,
     explained_share,
     factorize,
     hidden_unit_groups,
@@ -38,7 +39,7 @@ from quantascope.priority import (
 )
 from quantascope.priority.baselines import nmf_explained, svd_explained
 from quantascope.run import RunDirectory
-from quantascope.tasks.number_naming import PANELS, VOCABULARY, naming_events
+from quantascope.tasks.number_naming import VOCABULARY, naming_events
 
 FACTORS = "factors.safetensors"
 Told = Callable[[str, int, int], None]
@@ -59,15 +60,14 @@ def measure_field(
     file = source.path / "priority" / f"{rule}-{panel}.safetensors"
     if file.exists():
         return PriorityField.load(file, made_by=made_by)
-    if panel not in PANELS:
-        raise InvalidConfig(f"there is no panel '{panel}'; there are {', '.join(PANELS)}")
+    numbers = panel_numbers(source.config, panel)
     parts = file.with_suffix(".parts")
     measured = priority_field(
         source.trajectory.at(source.config.interval_steps),
         ModuleLosses(source.config.build()),
         {f"block {block}": f"blocks.{block}.*" for block in range(source.config.model.blocks)},
         train=source.events,
-        events=None if panel == "training" else naming_events(PANELS[panel]()),
+        events=None if panel == "training" else naming_events(numbers),
         rule=rule,
         memory=memory,
         engine=engine,
@@ -141,8 +141,8 @@ class Discovery:
 
     @property
     def improvement_correlation(self) -> float:
-        """Correlation of the mean acquisition curve with held-out improvement; undefined without factors."""
-        if not len(self.factors):
+        """Correlation of the mean acquisition curve with held-out improvement; NaN without either."""
+        if not len(self.factors) or self.held_out_loss[-1] >= self.held_out_loss[0]:
             return float("nan")
         return improvement_correlation(self.factors, self.held_out_loss)
 
@@ -247,7 +247,7 @@ class Discovery:
                     strict=True,
                 )
             ],
-            "nll_correlation": self.improvement_correlation,
+            "nll_correlation": None if np.isnan(self.improvement_correlation) else self.improvement_correlation,
             "quanta": self.table().to_dicts(),
         }
 
@@ -263,6 +263,10 @@ def discover(
     told: Told | None = None,
 ) -> Discovery:
     """Measure the source's training events and a held-out panel, and factor the former."""
+    check_threshold(threshold)
+    panel_numbers(source.config, panel)
+    if panel == "training":
+        raise InvalidConfig("the training numbers are not held out; name another panel, such as priority")
     with RunDirectory(source.path, source.config).locked():
         trained, held_out = (
             measure_field(source, rule, name, engine=engine, memory=memory, told=told)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from quantascope.artefact import read_json, read_table, write_table
 from quantascope.config import Config, Count, Positive
-from quantascope.errors import DamagedArtefact, RunMismatch
+from quantascope.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.models import Predictions, Transformer, TransformerConfig, predict
 from quantascope.run import RunDirectory, read_settings
 from quantascope.tasks.events import Events
@@ -101,8 +101,7 @@ class Source:
     def model(self, step: int | None = None) -> Transformer:
         """The network after so many steps; after the last if none is given."""
         model = self.config.build()
-        index = int(np.searchsorted(self.trajectory.steps, self.config.steps if step is None else step))
-        model.load_state_dict(self.trajectory.load(index))
+        model.load_state_dict(self.trajectory.at([self.config.steps if step is None else step]).load(0))
         return model.eval()
 
     def summary(self) -> dict[str, int | float]:
@@ -184,16 +183,28 @@ def cross_entropy(logits: Tensor, events: Events, step: int) -> Tensor:
 NAMING_OBJECTIVE = Objective(forward=lambda model, events: model(events), terms={"cross_entropy": cross_entropy})
 
 
-def naming_table(model: Transformer, panels: tuple[str, ...]) -> pl.DataFrame:
-    """Accuracy on each panel, whole and by digit length."""
-    rows = []
+def naming_table(source: Source, panels: tuple[str, ...]) -> pl.DataFrame:
+    """Accuracy on the training numbers and on what is untrained of other panels, whole and by digit length."""
+    rows, model = [], source.model()
     for panel in panels:
-        numbers = np.array(PANELS[panel]())
+        numbers = np.array(panel_numbers(source.config, panel))
         predictions = predict(model, naming_events(numbers.tolist()))
         length = np.char.str_len(numbers.astype(str))
         rows.append(_row(panel, "all", predictions, np.full(len(numbers), True)))
         rows += [_row(panel, str(n), predictions, length == n) for n in np.unique(length)]
     return pl.DataFrame(rows, orient="row", schema=["panel", "digits", "numbers", "token", "exact", "nll"])
+
+
+def panel_numbers(config: NamingSource, panel: str) -> tuple[int, ...]:
+    """The numbers of a panel for a source: those trained on, or what it was not shown of a held-out panel."""
+    if panel not in PANELS:
+        raise InvalidConfig(f"there is no panel '{panel}'; there are {', '.join(PANELS)}")
+    trained = config.numbers()
+    if panel == "training":
+        return trained
+    if panel == "contaminated":
+        return PANELS[panel]()
+    return tuple(number for number in PANELS[panel]() if number not in set(trained))
 
 
 def _row(panel: str, digits: str, predictions: Predictions, kept: np.ndarray) -> tuple[Any, ...]:

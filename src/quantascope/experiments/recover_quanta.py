@@ -52,7 +52,10 @@ class MeasuredSource:
 
 
 def measured_source(config: NamingSource, path: Path, progress: Progress | None = None) -> MeasuredSource:
-    """Train, or read, a source and measure its fields under both rules on training and held-out events."""
+    """Train, or read, a source and measure its fields under both rules.
+
+    Held-out panels are measured for sources that are kept for a Q-model to replay; others show the rules alone.
+    """
     source = learn_naming(config, path, progress)
     with RunDirectory(path, config).locked():
         for rule in ("gradient", "path"):
@@ -77,11 +80,10 @@ def first_interval_curves(found: Discovery) -> int:
 
 
 def later_bands(found: Discovery) -> tuple[float, float]:
-    """From the start of the first to the end of the last interval in which another curve reaches half its mass."""
-    later = found.factors.cumulative[:, 0] < FIRST_INTERVAL
-    if not later.any():
+    """Start of the first and end of the last interval, after the very first, in which a curve reaches half."""
+    interval = found.factors.acquisition_interval[found.factors.acquisition_interval > 0]
+    if not len(interval):
         return float("nan"), float("nan")
-    interval = found.factors.acquisition_interval[later]
     return float(found.trained.steps[interval.min()]), float(found.trained.steps[interval.max() + 1])
 
 

@@ -15,6 +15,7 @@ from quantascope.experiments.naming_source import NamingSource, Source, read_sou
 from quantascope.priority import ModuleLosses
 from quantascope.training import Trajectory
 from quantascope.training.audit import Finding, audit
+from quantascope.training.trajectory import find_checkpoints
 
 MOST_RISING = 0.05
 """Share of rising steps above which a full-batch training is not smooth."""
@@ -40,7 +41,7 @@ class AuditReport:
         if self.rising_share is not None:
             lines.append(f"the loss rose in {100 * self.rising_share:.1f} % of the steps")
         if self.first_order_account is not None:
-            lines.append(f"first-order credit is {self.first_order_account:.2f} of the loss change (ΣP/ΔL)")
+            lines.append(f"first-order credit sums to {self.first_order_account:.2f} of the loss change (ΣP/ΔL)")
         verdict = f"{len(self.findings)} findings" if self.findings else "nothing wrong"
         return "\n".join([*lines, f"{self.path}: {self.checkpoints} checkpoints, {verdict}"])
 
@@ -49,7 +50,7 @@ def audit_run(path: Path) -> AuditReport:
     """Audit a run directory or any folder of checkpoints."""
     source = read_source(path) if _is_source(path) else None
     findings = audit(path, expected=source.config.training.checkpoints if source else ())
-    checkpoints = len(list((path / "checkpoints" if source else path).rglob("*.safetensors")))
+    checkpoints = len(find_checkpoints(path))
     if source is None or findings:
         return AuditReport(path, checkpoints, findings)
     rising, account = source.rising_share, first_order_account(source)

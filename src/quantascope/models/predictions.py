@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from quantascope.errors import InvalidConfig
-from quantascope.tasks.events import Events
+from quantascope.tasks.events import PAD, Events
 
 Predictor = Callable[[Events], Tensor]
 """Anything that gives logits for every event."""
@@ -56,7 +56,7 @@ def predict(model: Predictor, events: Events) -> Predictions:
 
 @torch.no_grad()
 def decode(model: Predictor, prompts: Sequence[Sequence[int]], *, end: int, limit: int) -> list[list[int]]:
-    """Greedy continuations of the prompts, each with its `end` token, or cut at `limit` tokens."""
+    """Greedy continuations of the prompts, each with its `end` token, or cut at `limit` tokens or at padding."""
     if limit < 1:
         raise InvalidConfig(f"cannot decode {limit} tokens; give at least 1")
     outputs: list[list[int]] = [[] for _ in prompts]
@@ -65,5 +65,5 @@ def decode(model: Predictor, prompts: Sequence[Sequence[int]], *, end: int, limi
         asked = Events.of([[*prompts[row], *outputs[row]] for row in open_rows], [[end]] * len(open_rows))
         for row, token in zip(open_rows, predict(model, asked).token.tolist(), strict=True):
             outputs[row].append(token)
-        open_rows = [row for row in open_rows if outputs[row][-1] != end and len(outputs[row]) < limit]
+        open_rows = [row for row in open_rows if outputs[row][-1] not in (end, PAD) and len(outputs[row]) < limit]
     return outputs

@@ -2,7 +2,7 @@
 
 from quantascope.priority.complexity import effective_groups, hidden_unit_groups, packet_complexity
 from quantascope.priority.corrective import assign_jointly, factorize_corrective
-from quantascope.priority.factorize import assign, explained_share, factorize, negative_mass
+from quantascope.priority.factorize import assign, check_threshold, explained_share, factorize, negative_mass
 from quantascope.priority.factors import Factors
 from quantascope.priority.field import PriorityField, Rule, priority_field
 from quantascope.priority.fingerprints import factorize_fingerprints
@@ -27,6 +27,7 @@ __all__ = [
     "assign",
     "assign_jointly",
     "chance_matches",
+    "check_threshold",
     "effective_groups",
     "explained_share",
     "factorize",

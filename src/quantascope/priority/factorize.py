@@ -67,8 +67,7 @@ def factorize(
            [0., 1., 1.]])
     """
     check_field(values)
-    if not 0 < threshold < 1:
-        raise InvalidConfig(f"threshold {threshold:g} is not a share of the squared priority; give one in (0, 1)")
+    check_threshold(threshold)
     found: list[tuple[int, Component, float]] = []
     for layer, field in enumerate(values):
         residual = field.astype(np.float64)
@@ -80,6 +79,12 @@ def factorize(
             component.take_from(residual)
             found.append((layer, component, component.removed / total))
     return gather(found, values.shape[1], values.shape[2])
+
+
+def check_threshold(threshold: float) -> None:
+    """Refuse what is not a share of the squared priority."""
+    if not 0 < threshold < 1:
+        raise InvalidConfig(f"threshold {threshold:g} is not a share of the squared priority; give one in (0, 1)")
 
 
 def best_component(residual: Residual, rng: np.random.Generator) -> Component | None:

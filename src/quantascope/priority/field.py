@@ -27,6 +27,7 @@ from torch import Tensor
 from torch.func import jvp
 
 from quantascope.artefact import read_tensors, write_tensors
+from quantascope.config import fingerprint
 from quantascope.errors import DamagedArtefact, InvalidConfig
 from quantascope.priority.losses import EventLosses, Examples
 from quantascope.priority.memory import examples_within
@@ -123,7 +124,7 @@ def priority_field(
         memory: Bytes that the derivatives may take at once, beyond the field itself.
         engine: Where intervals are measured; in this process if not given.
         parts: Folder that keeps measured intervals, so that an interrupted measurement is taken up again.
-        made_by: Hash that these parts carry.
+        made_by: What identifies the model and the events of these parts, as a config's hash does.
         progress: Told how many intervals are measured, of how many.
 
     >>> import tempfile
@@ -147,6 +148,9 @@ def priority_field(
     measured = train if events is None else events
     members = resolve_groups(groups, trajectory.load(0))
     chunk = _fitting(trajectory, event_losses, train, measured, rule, memory)
+    if parts is not None and not made_by:
+        raise InvalidConfig("parts of a field need made_by, which says what they are parts of")
+    made_by = fingerprint([made_by, rule, tolerance, trajectory.steps.tolist(), members, len(measured)])
     interval = Interval(trajectory, event_losses, members, train, measured, rule, tolerance, chunk, parts, made_by)
     columns = _measure(interval, len(trajectory) - 1, engine, progress)
     last = interval.losses(_parameters(trajectory, len(trajectory) - 1))
@@ -234,7 +238,7 @@ class Interval:
             mass = float(self.trajectory.learning_rate_mass[index])
             gradient = _population_gradient(self.event_losses, start, self._trained)
             way = {name: mass * value for name, value in gradient.items()}
-            nodes, total = [(start, 1.0)], self._credit(start, way, 1.0)
+            nodes, total = [(0.0, 1.0)], self._credit(start, way, 1.0)
         else:
             end = _parameters(self.trajectory, index + 1)
             self._check_shapes(start, end, index)
@@ -243,9 +247,7 @@ class Interval:
             nodes, total = self._refined(start, way, fall)
         values = torch.stack(
             [
-                torch.stack(
-                    [self._credit(at, {name: way[name] for name in names}, weight) for at, weight in nodes]
-                ).sum(0)
+                self._along(start, way, {name: way[name] for name in names}, nodes)
                 for names in self.members.values()
             ]
         )
@@ -263,19 +265,31 @@ class Interval:
 
     def _refined(
         self, start: Parameters, way: Parameters, fall: Tensor
-    ) -> tuple[list[tuple[Parameters, float]], Tensor]:
-        """Quadrature nodes on the way, as many as bring the total credit to the fall of the loss."""
+    ) -> tuple[list[tuple[float, float]], Tensor]:
+        """Quadrature nodes on the way, as many as bring the total credit to the fall of the loss.
+
+        A fall that is lost in the rounding of the losses needs no more than the fewest.
+        """
+        rounding = len(fall) ** 0.5 * torch.finfo(fall.dtype).eps * 10
         count = 2
         while True:
             place, weight = np.polynomial.legendre.leggauss(count)
-            nodes = [
-                ({name: start[name] - (1 + x) / 2 * way[name] for name in start}, w / 2)
-                for x, w in zip(place.tolist(), weight.tolist(), strict=True)
-            ]
-            total = torch.stack([self._credit(at, way, w) for at, w in nodes]).sum(0)
-            if (total - fall).norm() <= self.tolerance * fall.norm() or 2 * count > MOST_NODES:
+            nodes = [((1 + x) / 2, w / 2) for x, w in zip(place.tolist(), weight.tolist(), strict=True)]
+            total = self._along(start, way, way, nodes)
+            error = float((total - fall).norm())
+            if error <= max(self.tolerance * float(fall.norm()), rounding) or 2 * count > MOST_NODES:
                 return nodes, total
             count *= 2
+
+    def _along(
+        self, start: Parameters, way: Parameters, moved: Parameters, nodes: list[tuple[float, float]]
+    ) -> Float[Tensor, " events"]:
+        """Credit of the moved parameters, summed over nodes on the way from `start`."""
+        credits = [
+            self._credit({name: start[name] - place * way[name] for name in start}, moved, weight)
+            for place, weight in nodes
+        ]
+        return torch.stack(credits).sum(0)
 
     def _credit(self, at: Parameters, way: Parameters, weight: float) -> Float[Tensor, " events"]:
         """The derivative of every event's loss along `way`, weighted."""

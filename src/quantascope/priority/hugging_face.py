@@ -27,6 +27,6 @@ def read_pretrained(shards: Shards) -> dict[str, Tensor]:
 
 
 def causal_lm_losses(model: Any, tokens: Int[Tensor, "rows length"]) -> Float[Tensor, " events"]:
-    """Cross-entropy of every token but the first of each row, in nats."""
+    """Cross-entropy of every token but the first of each row, in nats; rows are whole, without padding."""
     logits = model(input_ids=tokens, use_cache=False).logits[:, :-1]
     return nn.functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten(), reduction="none")

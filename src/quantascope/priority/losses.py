@@ -30,7 +30,7 @@ class Examples(Protocol):
 
 @dataclass(frozen=True)
 class ModuleLosses:
-    """Per-event losses of a module; by default cross-entropy on `Events`.
+    """Per-event losses of a module in evaluation mode; by default cross-entropy on `Events`.
 
     >>> import torch
     >>> model = nn.Linear(2, 1)
@@ -45,7 +45,8 @@ class ModuleLosses:
     def __call__(self, parameters: Mapping[str, Tensor], batch: Any) -> Float[Tensor, " events"]:
         self._check(parameters)
         asked = _Asking(self.module, self.losses or event_cross_entropy)
-        return functional_call(asked, {f"module.{name}": value for name, value in parameters.items()}, (batch,))
+        own = [name for name, _ in self.module.named_parameters()]  # a tied tensor is there once
+        return functional_call(asked, {f"module.{name}": parameters[name] for name in own}, (batch,))
 
     def _check(self, parameters: Mapping[str, Tensor]) -> None:
         for name, parameter in self.module.named_parameters():

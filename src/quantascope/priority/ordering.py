@@ -18,7 +18,10 @@ from quantascope.priority.factors import Factors
 
 @dataclass(frozen=True)
 class Ordering:
-    """Rank correlations with acquisition time, NaN for fewer than two factors, and layers with predicted signs."""
+    """Rank correlations with acquisition time, NaN where undefined, and in how many layers the signs are right.
+
+    `layers` counts those in which both correlations are defined: not all factors were acquired at once.
+    """
 
     factors: int
     time_demand: float
@@ -44,14 +47,18 @@ def ordering(factors: Factors, complexity: Float[np.ndarray, " factors"]) -> Ord
     time = factors.acquisition_interval
     worth = factors.demand / complexity
     layers = np.unique(factors.layer)
-    predicted = [_as_predicted(time[own], complexity[own], worth[own]) for own in factors.layer == layers[:, None]]
+    signs = [
+        (_correlation(time[own], complexity[own]), _correlation(time[own], worth[own]))
+        for own in factors.layer == layers[:, None]
+    ]
+    defined = [(up, down) for up, down in signs if np.isfinite(up) and np.isfinite(down)]
     return Ordering(
         factors=len(factors),
         time_demand=_correlation(time, factors.demand),
         time_complexity=_correlation(time, complexity),
         time_demand_over_complexity=_correlation(time, worth),
-        layers=len(layers),
-        predicted_layers=sum(predicted),
+        layers=len(defined),
+        predicted_layers=sum(up > 0 > down for up, down in defined),
     )
 
 
@@ -86,10 +93,6 @@ def improvement_correlation(factors: Factors, loss: Float[np.ndarray, " checkpoi
             f"give the loss at all {len(mean) + 1} checkpoints of the field"
         )
     return float(np.corrcoef(mean, improved)[0, 1])
-
-
-def _as_predicted(time: np.ndarray, complexity: np.ndarray, worth: np.ndarray) -> bool:
-    return _correlation(time, complexity) > 0 > _correlation(time, worth)
 
 
 def _correlation(time: Int[np.ndarray, " factors"], other: Float[np.ndarray, " factors"]) -> float:

@@ -43,6 +43,8 @@ class Events:
         """The events of examples, in the order of the examples and of their outputs."""
         if not prompts or not all(prompts) or not all(outputs):
             raise InvalidConfig("events need at least one example, and each a prompt and an output")
+        if any(PAD in prompt or PAD in output[:-1] for prompt, output in zip(prompts, outputs, strict=True)):
+            raise InvalidConfig(f"token {PAD} is padding and cannot stand inside an example; use another token")
         rows = [[*prompt, *output[:-1]] for prompt, output in zip(prompts, outputs, strict=True)]
         length = max(map(len, rows))
         return cls(

@@ -129,11 +129,11 @@ def _out_of_place(members: list[_Member]) -> list[Finding]:
             findings.append(Finding("out of place", here.step, says))
     steps = np.array([member.step for member in members])
     speed = np.array([member.from_before for member in members[1:]]) / np.maximum(np.diff(steps), 1)
-    for index in range(1, len(speed) - 1):
-        nearby = max(speed[index - 1], speed[index + 1])
+    for index in range(1, len(speed)):
+        nearby = float(speed[[index - 1, *([index + 1] if index + 1 < len(speed) else [])]].max())
         step = int(steps[index + 1])
         if nearby > 0 and speed[index] > JUMP * nearby and step not in aside:
-            says = f"the way to step {step} is {speed[index] / nearby:.1f} times as fast as before and after"
+            says = f"the way to step {step} is {speed[index] / nearby:.1f} times as fast as beside it"
             findings.append(Finding("jump", step, says))
     return findings
 

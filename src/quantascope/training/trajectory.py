@@ -73,7 +73,13 @@ def load_shards(shards: Shards) -> dict[str, Tensor]:
     """The tensors of one checkpoint."""
     tensors: dict[str, Tensor] = {}
     for shard in shards:
-        tensors |= read_tensors(shard, made_by=None)[0]
+        part = read_tensors(shard, made_by=None)[0]
+        if twice := sorted(tensors.keys() & part.keys()):
+            names = " and ".join(map(str, shards[:2]))
+            raise DamagedArtefact(
+                f"{names} both hold '{twice[0]}', so they are no shards of one checkpoint; part them"
+            )
+        tensors |= part
     return tensors
 
 
@@ -93,7 +99,7 @@ class Trajectory:
         if not folder.is_dir():
             raise DamagedArtefact(f"there is no folder {folder}; give a run directory or a folder of checkpoints")
         ours = sorted(folder.glob("checkpoints/step-*.safetensors"))
-        if ours:
+        if ours and read_facts(ours[0]):
             return cls._of_facts(ours)
         found = find_checkpoints(folder)
         if not found:

@@ -40,8 +40,9 @@ def acquisition_panel(axes: Axes, found: Discovery, *, letter: str) -> None:
         )
     if len(found.factors):
         axes.plot(steps, [0, *mean_acquisition(found.factors)], color="black", linewidth=1.8, label="their mean")
-    improved = [0, *improvement(found.held_out_loss)]
-    axes.plot(steps, improved, color=VERMILLION, linewidth=1.8, linestyle="--", label="held-out improvement")
+    if found.held_out_loss[-1] < found.held_out_loss[0]:
+        improved = [0, *improvement(found.held_out_loss)]
+        axes.plot(steps, improved, color=VERMILLION, linewidth=1.8, linestyle="--", label="held-out improvement")
     last = int(found.acquired.max()) if len(found.factors) else int(steps[-1])
     axes.set(xlabel="training step", ylabel="share acquired", ylim=(-0.02, 1.02))
     axes.set_xlim(0, min(int(steps[-1]), 2 * last))
