@@ -18,9 +18,9 @@ from quantascope.priority.factors import Factors
 
 @dataclass(frozen=True)
 class Ordering:
-    """Rank correlations with acquisition time, NaN where undefined, and in how many layers the signs are right.
+    """Rank correlations with acquisition time, NaN for fewer than two factors, and layers with predicted signs.
 
-    `layers` counts those in which both correlations are defined: not all factors were acquired at once.
+    `layers` counts those whose factors were not all acquired at once; only these have an order.
     """
 
     factors: int
@@ -50,15 +50,15 @@ def ordering(factors: Factors, complexity: Float[np.ndarray, " factors"]) -> Ord
     signs = [
         (_correlation(time[own], complexity[own]), _correlation(time[own], worth[own]))
         for own in factors.layer == layers[:, None]
+        if np.ptp(time[own]) > 0
     ]
-    defined = [(up, down) for up, down in signs if np.isfinite(up) and np.isfinite(down)]
     return Ordering(
         factors=len(factors),
         time_demand=_correlation(time, factors.demand),
         time_complexity=_correlation(time, complexity),
         time_demand_over_complexity=_correlation(time, worth),
-        layers=len(defined),
-        predicted_layers=sum(up > 0 > down for up, down in defined),
+        layers=len(signs),
+        predicted_layers=sum(up > 0 > down for up, down in signs),
     )
 
 
