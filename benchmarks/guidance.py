@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 
 import torch
 
-from quantascope.experiments.guided_learner import TASK_OBJECTIVE, GuidedLearner
+from quantascope.experiments.guided_learner import OBJECTIVE, Batch, GuidedLearner, guidance_term
 from quantascope.guidance import Guidance
 from quantascope.models import Transformer, predict
 from quantascope.tasks.number_naming import PANELS, POSITIONS, VOCABULARY, naming_events
@@ -46,9 +46,10 @@ def measure(rounds: int, steps: int) -> Measurement:
 
     def taking_steps(objective: Objective) -> Callable[[], None]:
         learner, short = model(), config.training.replace({"steps": steps, "evaluate_every": steps})
-        return lambda: train(learner, batches=lambda step: events, objective=objective, config=short) and None
+        return lambda: train(learner, batches=lambda step: batch, objective=objective, config=short) and None
 
-    plain, guided = taking_steps(TASK_OBJECTIVE), taking_steps(TASK_OBJECTIVE.plus(guidance=guidance.term))
+    batch = Batch(events, events.count, guidance)
+    plain, guided = taking_steps(OBJECTIVE), taking_steps(OBJECTIVE.plus(guidance=guidance_term))
     taken: dict[str, list[float]] = {"plain": [], "guided": []}
     for _ in range(rounds + 1):
         taken["plain"].append(timed(plain))

@@ -20,7 +20,8 @@ from quantascope.errors import InvalidConfig, QuantascopeError
 Claim = Literal[
     "flat-acquisition", "composed-staircase", "child-parent-order", "acquisition-clock", "hsp-demand",
     "parameter-scaling", "data-scaling", "joint-frontier", "finite-size", "number-naming-data", "recover-quanta",
-    "ordering", "seed-stability",
+    "ordering", "seed-stability", "compiled-qmodel", "guided-training", "guidance-data-efficiency",
+    "guidance-other-programs",
 ]  # fmt: skip
 Preset = Literal["quick", "full", "paper"]
 Changes = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE ...", help_behavior_hint="")]

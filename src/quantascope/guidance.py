@@ -36,6 +36,8 @@ class Guidance:
     """The guided blocks, one for each target."""
     projection: Float[Tensor, "width q_width"]
     weight: float = 1.0
+    window: int = 1
+    """How many blocks in a row are compared as one sum, so that they may share their work."""
 
     @classmethod
     def of(
@@ -45,6 +47,7 @@ class Guidance:
         blocks: int,
         width: int,
         level_to_block: Sequence[int] | None = None,
+        window: int = 1,
         weight: float = 1.0,
         seed: int = 0,
     ) -> "Guidance":
@@ -69,12 +72,14 @@ class Guidance:
                 f"level_to_block is {mapped}; give one block from 0 to {blocks - 1} for each of the {depth} levels"
             )
         guided = tuple(sorted(set(mapped)))
+        if not 1 <= window <= len(guided):
+            raise InvalidConfig(f"a window of {window} does not fit into {len(guided)} guided blocks")
         sums = [sum(levels[:, level] for level in range(depth) if mapped[level] == block) for block in guided]
         target = torch.stack([torch.as_tensor(one) for one in sums], 1)
-        return cls(target, guided, semi_orthogonal(width, levels.shape[-1], seed=seed), weight)
+        return cls(target, guided, semi_orthogonal(width, levels.shape[-1], seed=seed), weight, window)
 
     def alignment(self, updates: Sequence[Float[Tensor, "events width"]]) -> Float[Tensor, ""]:
-        """λ times the squared error, summed over width and averaged over events and guided blocks."""
+        """λ times the squared error, summed over width and averaged over events and windows of guided blocks."""
         if max(self.blocks) >= len(updates):
             raise InvalidConfig(f"block {max(self.blocks)} is guided, but there are {len(updates)} blocks")
         if len(updates[0]) != len(self.target):
@@ -83,15 +88,14 @@ class Guidance:
             )
         added = torch.stack([updates[block] for block in self.blocks], 1)
         added = added if self._is_identity else added @ self.projection
-        return self.weight * (added - self.target).square().sum(-1).mean()
+        error = added - self.target
+        if self.window > 1:
+            error = error.unfold(1, self.window, 1).sum(-1)
+        return self.weight * error.square().sum(-1).mean()
 
     @cached_property
     def _is_identity(self) -> bool:
         return torch.equal(self.projection, torch.eye(*self.projection.shape))
-
-    def term(self, execution: Execution, events: Events, step: int) -> Float[Tensor, ""]:
-        """The same as a term of the training loop."""
-        return self.alignment(event_updates(execution, events))
 
     def shuffled_over_depth(self, *, seed: int) -> "Guidance":
         """A control: every block gets the target of another, the same for all events."""
@@ -140,6 +144,18 @@ def event_updates(execution: Execution, events: Events) -> list[Float[Tensor, "e
     """What each block added at the predicting tokens."""
     rows = events.event_rows
     return [update if len(update) == len(rows) else update[rows] for update in execution.updates]
+
+
+def linear_cka(first: Float[Tensor, "events width"], second: Float[Tensor, "events q_width"]) -> float:
+    """How alike two representations of the same events are, from 0 to 1, whatever their bases (linear CKA).
+
+    >>> points = torch.randn(100, 4, generator=torch.Generator().manual_seed(0))
+    >>> round(linear_cka(points, 3 * points @ semi_orthogonal(4, 6, seed=1)), 4)
+    1.0
+    """
+    first, second = (one.double() - one.double().mean(0) for one in (first, second))
+    shared = (first.T @ second).square().sum()
+    return float(shared / ((first.T @ first).norm() * (second.T @ second).norm()).clamp(min=1e-30))
 
 
 def _derangement(count: int, seed: int) -> Int[Tensor, " depths"]:

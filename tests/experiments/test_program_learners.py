@@ -11,7 +11,8 @@ import torch
 from quantascope.cli import main
 from quantascope.errors import RunMismatch
 from quantascope.experiments.compiled_learner import lesson, read_compiled
-from quantascope.experiments.guided_learner import GuidedLearner, guidance_of, learn_guided
+from quantascope.experiments.guided_learner import GuidedLearner, batches_of, guidance_of, learn_guided
+from quantascope.guidance import event_updates
 from quantascope.models.deployed import load_transformer
 
 PROGRAM = """
@@ -113,7 +114,7 @@ def test_guidance_lowers_the_alignment_error_and_starts_from_the_same_network(pr
     for weight, learner in learners.items():
         model = learn_guided(learner, tmp_path / str(weight), run if weight else None).model
         with torch.no_grad():
-            error[weight] = float(guidance.term(model.run(asked.events), asked.events, 0))
+            error[weight] = float(guidance.alignment(event_updates(model.run(asked.events), asked.events)))
     assert error[1.0] < 0.5 * error[0.0]
 
 
@@ -126,9 +127,9 @@ def test_controls_break_the_target(program, teacher, control):
 
 
 def test_another_teacher_is_refused(program, teacher):
-    run, asked = read_compiled(teacher), lesson(program).supervision("training")
+    run = read_compiled(teacher)
     with pytest.raises(RunMismatch, match="not trained as the config says"):
-        guidance_of(guided(program, teacher__seed=9), run, asked)
+        batches_of(guided(program, teacher__seed=9), run, lesson(program))
 
 
 def test_the_deployed_transformer_knows_nothing_of_program_or_qmodel(program, teacher, tmp_path):

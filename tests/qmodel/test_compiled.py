@@ -39,7 +39,7 @@ def plain_run(model: CompiledQModel, example: int, position: int, routing=None):
     )
     start = model.start(memory[-1])
     order = [quantum for level in GRAPH.by_level for quantum in level]
-    activity, content, messages = {}, {}, {}
+    activity, messages = {}, {}
     for row, quantum in enumerate(order):
         above = start + sum((messages[a] for a in GRAPH.ancestors(quantum)), torch.zeros(8))
         query = model.query(model.query_norm(above)) + model.query_bias[row, 0]
@@ -48,12 +48,12 @@ def plain_run(model: CompiledQModel, example: int, position: int, routing=None):
         cells = model.cells
         normed = functional.layer_norm(state, (8,), cells.scale[row, 0], cells.shift[row, 0])
         hidden = functional.gelu(normed @ cells.up[row] + cells.up_bias[row, 0])
-        content[quantum] = hidden @ cells.down[row] + cells.down_bias[row, 0]
+        content = hidden @ cells.down[row] + cells.down_bias[row, 0]
         gate = torch.sigmoid(normed @ cells.gate[row] + cells.gate_bias[row, 0])[0]
         own = min([gate, *(activity[parent] for parent in GRAPH.parents(quantum))])
         activity[quantum] = own if routing is None else routing[quantum]
-        messages[quantum] = activity[quantum] * content[quantum]
-    return activity, content, model.head(start + messages[0] + messages[2])
+        messages[quantum] = activity[quantum] * content
+    return activity, messages, model.head(start + messages[0] + messages[2])
 
 
 @pytest.mark.parametrize("oracle", [False, True])
@@ -63,16 +63,16 @@ def test_levels_at_once_equal_quanta_one_by_one(model, oracle):
     for event in range(EVENTS.count):
         example, position = int(EVENTS.example[event]), int(EVENTS.position[event])
         given = None if routing is None else routing[:, event]
-        activity, content, logits = plain_run(model, example, position, given)
+        activity, message, logits = plain_run(model, example, position, given)
         torch.testing.assert_close(execution.logits[event], logits, **TOLERANCE)
         for quantum in range(5):
             torch.testing.assert_close(execution.activity[quantum, event], activity[quantum], **TOLERANCE)
-            torch.testing.assert_close(execution.content[quantum, event], content[quantum], **TOLERANCE)
+            torch.testing.assert_close(execution.message[quantum, event], message[quantum], **TOLERANCE)
 
 
 def test_level_sums_are_the_messages_of_each_level(model):
     execution = model.run(EVENTS)
-    message = execution.activity[:, :, None] * execution.content
+    message = execution.message
     expected = torch.stack([message[1], message[2] + message[3] + message[4], message[0]], 1)
     torch.testing.assert_close(execution.level_sums(GRAPH), expected)
 
@@ -156,7 +156,7 @@ def test_semantic_heads_learn_where_quanta_run_and_are_not_part_of_the_model(mod
     outcome[4, 2:5] = torch.tensor([3, 0, 3])
     expected = []
     for head, (quantum, count) in enumerate([(1, 3), (3, 2), (4, 4)]):
-        logits = execution.content[quantum] @ supervised.weight[head] + supervised.bias[head]
+        logits = execution.message[quantum] @ supervised.weight[head] + supervised.bias[head]
         kept = outcome[quantum] >= 0
         if kept.any():
             expected.append(functional.cross_entropy(logits[kept][:, :count], outcome[quantum][kept]))

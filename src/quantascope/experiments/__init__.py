@@ -4,10 +4,14 @@ from quantascope.experiments import (
     acquisition_clock,
     acquisition_order,
     child_parent_order,
+    compiled_qmodel,
     composed_staircase,
     data_scaling,
     finite_size,
     flat_acquisition,
+    guidance_data,
+    guidance_programs,
+    guided_training,
     hsp_demand,
     joint_frontier,
     number_naming_data,
@@ -34,6 +38,10 @@ CLAIMS: dict[str, Claim] = {
         recover_quanta.CLAIM,
         acquisition_order.CLAIM,
         seed_stability.CLAIM,
+        compiled_qmodel.CLAIM,
+        guided_training.CLAIM,
+        guidance_data.CLAIM,
+        guidance_programs.CLAIM,
     )
 }
 

@@ -29,6 +29,8 @@ class CompiledLearner(Config):
     """The paper's training of a compiled Q-model: cross-entropy + 2 · gates + 1 · semantic values, full batch."""
 
     program: str = "english"
+    trained_on: str = "training"
+    """The panel of the program's task that is trained on."""
     model: CompiledConfig = CompiledConfig()
     training: TrainingConfig = TrainingConfig(
         steps=1000, optimizer=ADAM, schedule=ScheduleConfig(decay="linear", decay_from=500), evaluate_every=1000
@@ -103,7 +105,7 @@ def _train(config: CompiledLearner, run: RunDirectory, progress: Progress | None
     )
     outcomes = tuple(len(values) for values in taught.compiled.outcomes)
     supervised = SupervisedQModel(model, outcomes, seed=config.seed)
-    supervision = taught.supervision("training")
+    supervision = taught.supervision(config.trained_on)
     train(
         supervised,
         batches=lambda step: supervision,

@@ -5,16 +5,17 @@ from pathlib import Path
 from typing import Literal
 
 import torch
+from pydantic import model_validator
 from torch import Tensor
 
 from quantascope.artefact import read_json, write_json
-from quantascope.config import Config, Count, NonNegativeFloat
-from quantascope.errors import RunMismatch
+from quantascope.config import Config, Count, NonNegativeFloat, Positive
+from quantascope.errors import InvalidConfig, RunMismatch
 from quantascope.experiments.compiled_learner import ADAM, CompiledLearner, CompiledRun, Lesson, lesson
-from quantascope.guidance import Guidance, level_sums
-from quantascope.models import Execution, Transformer, TransformerConfig, predict
+from quantascope.guidance import Guidance, event_updates, level_sums
+from quantascope.models import Execution, Transformer, TransformerConfig, decode, predict
 from quantascope.models.deployed import load_transformer, save_transformer
-from quantascope.qmodel import Supervision
+from quantascope.qmodel import CompiledQModel, Supervision
 from quantascope.run import RunDirectory
 from quantascope.tasks.events import Events
 from quantascope.training import Objective, Progress, ScheduleConfig, TrainingConfig, train
@@ -27,7 +28,8 @@ class GuidedLearner(Config):
     """Cross-entropy plus `weight` times alignment with a teacher; weight 0 is cross-entropy alone.
 
     A control breaks the target: shuffled over depth, over examples, or over examples that share the output word.
-    The defaults are the paper's plain form.
+    `prompts` names a panel whose answers nobody sees: on some of them at every step the network is aligned, and
+    only that, along the teacher's own greedy words. The defaults are the paper's plain form.
     """
 
     teacher: CompiledLearner = CompiledLearner()
@@ -39,7 +41,15 @@ class GuidedLearner(Config):
     routing: Literal["predicted", "oracle"] = "predicted"
     control: Control = "none"
     level_to_block: tuple[Count, ...] | None = None
+    window: Positive = 1
+    prompts: str | None = None
     seed: Count = 0
+
+    @model_validator(mode="after")
+    def _refuse_ignored(self) -> "GuidedLearner":
+        if self.prompts and (self.control != "none" or self.routing == "oracle"):
+            raise ValueError(f"prompts '{self.prompts}' go with predicted routing and without a control")
+        return self
 
     def build(self, taught: Lesson) -> Transformer:
         """The network before training; the same whether it is guided or not."""
@@ -47,6 +57,10 @@ class GuidedLearner(Config):
         return Transformer(
             vocabulary=len(task.vocabulary), positions=task.positions, config=self.model, seed=self.seed
         )
+
+
+OURS = GuidedLearner(model=TransformerConfig(blocks=10, heads=4))
+"""Our form, chosen on the development panel: several heads, since a level may ask for several reads at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +72,15 @@ class GuidedRun:
     accuracy: dict[str, float]
 
 
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Events of a step: the first `answered` of them are learned, and all are aligned."""
+
+    events: Events
+    answered: int
+    guidance: Guidance | None = None
+
+
 def learn_guided(
     config: GuidedLearner, path: Path, teacher: CompiledRun | None, progress: Progress | None = None
 ) -> GuidedRun:
@@ -66,15 +89,12 @@ def learn_guided(
     with run.locked():
         if not (path / RESULT).exists():
             taught = lesson(config.teacher.program)
-            supervision = taught.supervision("training")
-            objective = TASK_OBJECTIVE
-            if config.weight:
-                objective = objective.plus(guidance=guidance_of(config, teacher, supervision).term)
+            batches = batches_of(config, teacher, taught)
             model = config.build(taught)
             train(
                 model,
-                batches=lambda step: supervision.events,
-                objective=objective,
+                batches=lambda step: batches[step % len(batches)],
+                objective=OBJECTIVE.plus(guidance=guidance_term) if config.weight else OBJECTIVE,
                 config=config.training,
                 seed=config.seed,
                 run=run,
@@ -85,19 +105,39 @@ def learn_guided(
         return GuidedRun(config, load_transformer(path / MODEL)[0], read_json(path / RESULT))
 
 
-def guidance_of(config: GuidedLearner, teacher: CompiledRun | None, asked: Supervision) -> Guidance:
-    """The target of the training events, broken as the control says."""
+def batches_of(config: GuidedLearner, teacher: CompiledRun | None, taught: Lesson) -> list[Batch]:
+    """What is learned at each step in turn: the full training batch, each time with other prompts if there are."""
+    asked = taught.supervision(config.teacher.trained_on)
+    if not config.weight:
+        return [Batch(asked.events, asked.events.count)]
     if teacher is None or teacher.config != config.teacher:
         raise RunMismatch("the teacher was not trained as the config says; train it anew or give its own run")
+    if config.prompts is None:
+        return [Batch(asked.events, asked.events.count, guidance_of(config, teacher, asked))]
+    spoken, learned = greedy_events(teacher.model, taught, config.prompts), len(asked.events)
+    parts = [asked.events.joined(spoken[first : first + learned]) for first in range(0, len(spoken), learned)]
+    return [
+        Batch(events, asked.events.count, guide_by(config, level_sums(teacher.model, events))) for events in parts
+    ]
+
+
+def greedy_events(model: CompiledQModel, taught: Lesson, panel: str) -> Events:
+    """The prompts of a panel with the Q-model's own answers, where it comes to an end."""
+    task = taught.task
+    prompts = [task.prompt_tokens(source) for source in task.panel(panel)]
+    end = task.token[taught.compiled.program.end]
+    limit = task.positions - max(map(len, prompts)) + 1
+    answers = decode(model, prompts, end=end, limit=limit)
+    ended = [row for row, answer in enumerate(answers) if answer[-1] == end]
+    if not ended:
+        raise InvalidConfig(f"the teacher ends none of its answers to panel '{panel}'; train it longer")
+    return Events.of([prompts[row] for row in ended], [answers[row] for row in ended])
+
+
+def guidance_of(config: GuidedLearner, teacher: CompiledRun, asked: Supervision) -> Guidance:
+    """The target of the training events, broken as the control says."""
     routing = asked.active.float() if config.routing == "oracle" else None
-    guidance = Guidance.of(
-        level_sums(teacher.model, asked.events, routing),
-        blocks=config.model.blocks,
-        width=config.model.width,
-        level_to_block=config.level_to_block,
-        weight=config.weight,
-        seed=config.seed,
-    )
+    guidance = guide_by(config, level_sums(teacher.model, asked.events, routing))
     match config.control:
         case "none":
             return guidance
@@ -109,17 +149,38 @@ def guidance_of(config: GuidedLearner, teacher: CompiledRun | None, asked: Super
             return guidance.shuffled_over_events(seed=config.seed, groups=asked.events.target)
 
 
+def guide_by(config: GuidedLearner, levels: Tensor) -> Guidance:
+    """Guidance by level sums as the config says."""
+    return Guidance.of(
+        levels,
+        blocks=config.model.blocks,
+        width=config.model.width,
+        level_to_block=config.level_to_block,
+        window=config.window,
+        weight=config.weight,
+        seed=config.seed,
+    )
+
+
 def exact_accuracy(model: Transformer, taught: Lesson) -> dict[str, float]:
     """Exact accuracy on every reported panel."""
     asked = {panel: taught.task.events(taught.task.panel(panel)) for panel in taught.task.reported}
     return {f"{panel}_exact": predict(model, events).exact_accuracy for panel, events in asked.items()}
 
 
-def cross_entropy(execution: Execution, events: Events, step: int) -> Tensor:
-    """Mean over events, in nats."""
-    return torch.nn.functional.cross_entropy(execution.logits, events.target)
+def cross_entropy(execution: Execution, batch: Batch, step: int) -> Tensor:
+    """Mean over the events that are learned, in nats."""
+    target = batch.events.target[: batch.answered]
+    return torch.nn.functional.cross_entropy(execution.logits[: batch.answered], target)
 
 
-TASK_OBJECTIVE = Objective(
-    forward=lambda model, events: model.run(events, predictions_only=True), terms={"cross_entropy": cross_entropy}
+def guidance_term(execution: Execution, batch: Batch, step: int) -> Tensor:
+    """Alignment of all events."""
+    assert batch.guidance is not None
+    return batch.guidance.alignment(event_updates(execution, batch.events))
+
+
+OBJECTIVE = Objective(
+    forward=lambda model, batch: model.run(batch.events, predictions_only=True),
+    terms={"cross_entropy": cross_entropy},
 )

@@ -115,7 +115,7 @@ class Grid:
     event_rows: Queries
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=32)
 def grid_of(events: Events) -> Grid:
     """The grid of a set of events, kept for the next pass over the same set."""
     examples, length = events.tokens.shape

@@ -39,20 +39,19 @@ class CompiledConfig(Config):
 
 @dataclass(frozen=True, eq=False)
 class QExecution:
-    """One forward pass, quanta in the order of the graph: gates, activity, contents, and what was read out.
+    """One forward pass, quanta in the order of the graph: gates, activity, messages sent, and what was read out.
 
-    The message of a quantum is its activity times its content.
+    A message is what the cell of a quantum wrote, times the activity of the quantum, which carries no gradient.
     """
 
     logits: Float[Tensor, "events vocabulary"]
     gate: Float[Tensor, "quanta events"]
     activity: Float[Tensor, "quanta events"]
-    content: Float[Tensor, "quanta events width"]
+    message: Float[Tensor, "quanta events width"]
 
     def level_sums(self, graph: QGraph) -> Float[Tensor, "events levels width"]:
         """Z: the messages of each level, summed."""
-        message = self.activity[:, :, None] * self.content
-        return torch.stack([message[list(level)].sum(0) for level in graph.by_level], 1)
+        return torch.stack([self.message[list(level)].sum(0) for level in graph.by_level], 1)
 
 
 class CompiledQModel(nn.Module):
@@ -110,7 +109,7 @@ class CompiledQModel(nn.Module):
         examples, _, length = grid.event_rows.bias.shape
         start = self.start(memory[events.event_rows])
         key, value = (spread(read(memory), grid.slot, examples, length) for read in (self.key, self.value))
-        gates, activity, contents = [], [], []
+        gates, activity = [], []
         messages = start.new_zeros(0, *start.shape)
         first = 0
         for level in self.graph.by_level:
@@ -125,7 +124,6 @@ class CompiledQModel(nn.Module):
                 for row, quantum in enumerate(level)
             ]
             gates.append(gate)
-            contents.append(content)
             sent = torch.stack(activity[first:]).detach()[:, :, None] * content
             messages = torch.cat([messages, sent])
             first += len(level)
@@ -134,7 +132,7 @@ class CompiledQModel(nn.Module):
             logits,
             torch.cat(gates)[self._place],
             torch.stack(activity)[self._place],
-            torch.cat(contents)[self._place],
+            messages[self._place],
         )
 
     def _read(
@@ -156,7 +154,7 @@ class CompiledQModel(nn.Module):
         return self.out(read).transpose(0, 1)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=32)
 def segments_of(events: Events) -> Int[Tensor, " tokens"]:
     """0 for tokens of the prompt, 1 for tokens of the output."""
     first = torch.zeros(len(events), dtype=torch.long)

@@ -1,7 +1,7 @@
 """What a compiled Q-model learns from besides the task: when its quanta run, and what they find.
 
 Gates are taught on eligible events, where all parents run, each class counting half. Semantic heads read the value
-that a quantum found from its content; they are scaffolding, removed when training ends.
+that a quantum found from its message; they are scaffolding, removed when training ends.
 """
 
 from dataclasses import dataclass
@@ -75,7 +75,7 @@ class SupervisedQModel(nn.Module):
 
     def semantic_loss(self, execution: QExecution, outcome: Int[Tensor, "quanta events"]) -> Float[Tensor, ""]:
         """Cross-entropy of the found values where quanta run, each quantum counting alike."""
-        logits = torch.baddbmm(self.bias, execution.content[self.taught], self.weight)
+        logits = torch.baddbmm(self.bias, execution.message[self.taught], self.weight)
         logits = logits.masked_fill(self._beyond, -torch.inf)
         target = outcome[self.taught].masked_fill(outcome[self.taught] < 0, _INACTIVE)
         loss = nn.functional.cross_entropy(

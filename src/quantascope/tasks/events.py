@@ -11,7 +11,7 @@ from functools import cached_property
 
 import torch
 from jaxtyping import Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from quantascope.errors import InvalidConfig
 
@@ -75,6 +75,23 @@ class Events:
         longest = int((self.tokens[start:stop] != PAD).sum(1).max()) if start < stop else 0
         return Events(
             self.tokens[start:stop, :longest], self.example[kept] - start, self.position[kept], self.target[kept]
+        )
+
+    def joined(self, others: "Events") -> "Events":
+        """These events, then the others.
+
+        >>> first, then = Events.of([[1, 2]], [[5, 9]]), Events.of([[1, 2, 3]], [[6, 9]])
+        >>> first.joined(then).tokens
+        tensor([[1, 2, 5, 0],
+                [1, 2, 3, 6]])
+        """
+        length = max(self.tokens.shape[1], others.tokens.shape[1])
+        padded = (nn.functional.pad(e.tokens, (0, length - e.tokens.shape[1]), value=PAD) for e in (self, others))
+        return Events(
+            torch.cat(list(padded)),
+            torch.cat([self.example, others.example + len(self)]),
+            torch.cat([self.position, others.position]),
+            torch.cat([self.target, others.target]),
         )
 
     @cached_property

@@ -1,12 +1,13 @@
 """The lists of numbers, to the digit."""
 
 import hashlib
+import itertools
 
 import pytest
 
 from quantascope.errors import InvalidConfig
 from quantascope.tasks.number_naming import PANELS, length_balanced, naming_events
-from quantascope.tasks.number_naming.splits import digits, has_short_tail, has_zero_gap
+from quantascope.tasks.number_naming.splits import digits, has_short_tail, has_zero_gap, training_of
 
 LISTS = {name: panel() for name, panel in PANELS.items()}
 
@@ -36,7 +37,10 @@ def test_the_published_lists_are_reproduced_to_the_digit(panel, count, sha):
         ("causal", 512),
         ("priority", 300),
         ("development", 1024),
+        ("unlabelled", 3000),
         ("contaminated", 300),
+        ("training_50", 50),
+        ("training_600", 600),
     ],
 )
 def test_panels_have_their_size_and_no_number_twice(panel, count):
@@ -44,10 +48,16 @@ def test_panels_have_their_size_and_no_number_twice(panel, count):
 
 
 @pytest.mark.parametrize(
-    "panel", ["zero_gap", "short_tail", "development", "priority", "calibration", "test", "causal"]
+    "panel", ["zero_gap", "short_tail", "development", "unlabelled", "priority", "calibration", "test", "causal"]
 )
 def test_panels_hold_no_training_number(panel):
-    assert not set(LISTS[panel]) & set(LISTS["training"])
+    assert not set(LISTS[panel]) & {*LISTS["training"], *LISTS["training_600"]}
+
+
+def test_training_sets_lie_within_each_other():
+    sets = [set(LISTS[f"training_{count}"]) for count in (50, 100, 200, 300, 600)]
+    assert all(small < large for small, large in itertools.pairwise(sets))
+    assert LISTS["training_300"] == tuple(sorted(LISTS["training"]))
 
 
 @pytest.mark.parametrize(
@@ -60,6 +70,8 @@ def test_panels_hold_no_training_number(panel):
         ("development", "calibration"),
         ("development", "test"),
         ("development", "priority"),
+        ("unlabelled", "balanced"),
+        ("unlabelled", "development"),
     ],
 )
 def test_what_chooses_and_what_reports_share_nothing(one, other):
@@ -78,6 +90,11 @@ def test_panels_are_spread_over_their_range_and_not_only_its_beginning():
     for panel in ("causal", "priority", "development", "test", "calibration"):
         six = [number for number in LISTS[panel] if digits(number) == 6]
         assert 450_000 < sum(six) / len(six) < 650_000
+
+
+def test_more_training_numbers_than_there_are_are_refused():
+    with pytest.raises(InvalidConfig, match="600 numbers to train on, not 601"):
+        training_of(601)
 
 
 def test_training_diagnostics_are_counted_over_all_lengths():

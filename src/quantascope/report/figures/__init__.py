@@ -13,11 +13,15 @@ from quantascope.report.figures import (
     acquisition_clock,
     acquisition_order,
     child_parent_order,
+    compiled_qmodel,
     composed_staircase,
     data_scaling,
     discovery,
     finite_size,
     flat_acquisition,
+    guidance_data,
+    guidance_programs,
+    guided_training,
     hsp_demand,
     joint_frontier,
     number_naming_data,
@@ -41,6 +45,10 @@ DRAWERS: dict[str, Callable[[Reproduction], Figure]] = {
     "recover-quanta": recover_quanta.draw,
     "ordering": acquisition_order.draw,
     "seed-stability": seed_stability.draw,
+    "compiled-qmodel": compiled_qmodel.draw,
+    "guided-training": guided_training.draw,
+    "guidance-data-efficiency": guidance_data.draw,
+    "guidance-other-programs": guidance_programs.draw,
 }
 
 

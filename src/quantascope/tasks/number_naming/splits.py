@@ -13,12 +13,16 @@ the training numbers.
     causal        512 of test
     priority      300 of calibration's half, on which held-out priority is measured
     development   1,024 untrained numbers outside balanced, on which settings may be chosen
+    unlabelled    3,000 numbers outside training, balanced and development, whose names no network is shown
     contaminated  the 300 numbers of the paper's saved panel as drawn by its authors; 51 are trained on
+
+`training_50` … `training_600` are smaller and larger training sets, each within the next; the 300 come whole
+before any other. No panel but `balanced` holds a number of theirs.
 """
 
 import random
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache, partial
 
 from quantascope.errors import InvalidConfig
 from quantascope.tasks.number_naming.oracle import LARGEST
@@ -122,8 +126,31 @@ def priority() -> Numbers:
 def development() -> Numbers:
     """Numbers on which settings may be chosen: outside training and evaluation, so of four digits and more."""
     taken, draw = {*training(), *balanced()}, random.Random(2_000_003)
-    pools = [draw.sample([n for n in _of_length(length) if n not in taken], 342) for length in (4, 5, 6)]
+    pools = [draw.sample(_without(_of_length(length), taken), 342) for length in (4, 5, 6)]
     return _round_robin(pools, 1024)
+
+
+@cache
+def unlabelled() -> Numbers:
+    """Numbers that may be asked but whose names are never shown, of four digits and more."""
+    taken, draw = {*training(), *balanced(), *development()}, random.Random(4_000_003)
+    return tuple(sorted(n for length in (4, 5, 6) for n in draw.sample(_without(_of_length(length), taken), 1000)))
+
+
+@cache
+def training_of(count: int) -> Numbers:
+    """The first numbers of an order in which lengths alternate: those of `training`, then 300 others.
+
+    >>> set(training_of(100)) < set(training_of(300)) == set(training())
+    True
+    """
+    if count > (most := 2 * sum(QUOTA)):
+        raise InvalidConfig(f"there are {most} numbers to train on, not {count}")
+    taken, draw = {*training(), *balanced(), *development(), *unlabelled()}, random.Random(5_000_003)
+    known = [draw.sample(pool, len(pool)) for pool in _by_length(training())]
+    more = [draw.sample(_without(_of_length(length), taken), 100) for length in (4, 5, 6)]
+    first = min(count, sum(QUOTA))
+    return tuple(sorted((*_round_robin(known, first), *_round_robin(more, count - first))))
 
 
 @cache
@@ -149,14 +176,19 @@ def length_balanced(count: int, *, seed: int) -> Numbers:
 PANELS: dict[str, Callable[[], Numbers]] = {
     panel.__name__: panel
     for panel in (
-        training, balanced, zero_gap, short_tail, development, priority, calibration, test, causal, contaminated,
+        training, balanced, zero_gap, short_tail, development, priority, calibration, test, causal, unlabelled,
+        contaminated,
     )
-}  # fmt: skip
+} | {f"training_{count}": partial(training_of, count) for count in (50, 100, 200, 300, 600)}  # fmt: skip
 """The fixed lists by name."""
 
 
 def _of_length(length: int) -> range:
     return range(10 ** (length - 1), min(10**length, LARGEST + 1))
+
+
+def _without(numbers: Iterable[int], taken: Collection[int]) -> list[int]:
+    return [number for number in numbers if number not in taken]
 
 
 def _held_out() -> Numbers:

@@ -1,0 +1,78 @@
+"""How few examples suffice: accuracy against the number of training numbers, guided and not."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from quantascope.config import Config, Distinct, Positive, Seeds
+from quantascope.experiments.claim import Claim
+from quantascope.experiments.compiled_qmodel import PANELS, SHORT
+from quantascope.experiments.course import COURSES, Course, CourseRun, check_course, courses, take_course
+from quantascope.experiments.guided_learner import OURS, GuidedLearner
+from quantascope.experiments.result import Estimate
+
+
+class GuidanceData(Config):
+    """Nested training sets; the Q-model sees no more examples than its student."""
+
+    learner: GuidedLearner = OURS
+    examples: Annotated[tuple[Positive, ...], Distinct] = (50, 100, 200, 300, 600)
+    seeds: Seeds = (0, 1, 2)
+
+
+def runs(config: GuidanceData) -> dict[str, Course]:
+    """Both from every seed at every size."""
+    return {
+        label: course
+        for count in config.examples
+        for label, course in courses(_course(config, count), config.seeds, f"examples-{count}-seed").items()
+    }
+
+
+def _course(config: GuidanceData, count: int) -> Course:
+    guided = config.learner.replace({"teacher.trained_on": f"training_{count}"})
+    return Course(
+        teachers={"qmodel": guided.teacher}, students={"ce": guided.replace({"weight": 0.0}), "guided": guided}
+    )
+
+
+def of_size(evidence: Mapping[str, CourseRun], count: int) -> list[CourseRun]:
+    """The runs of one size."""
+    return [run for label, run in evidence.items() if label.startswith(f"examples-{count}-")]
+
+
+def measure(config: GuidanceData, evidence: Mapping[str, CourseRun]) -> dict[str, Estimate]:
+    """Exact accuracy without and with guidance, and of the Q-model, at every size."""
+    figures, over = {}, Estimate.over_runs
+    for count in config.examples:
+        found = of_size(evidence, count)
+        for panel, says in PANELS.items():
+            key, about = f"{panel}_exact", f"{count} numbers, {says}"
+            ce, guided = ([100 * run.students[row].accuracy[key] for run in found] for row in ("ce", "guided"))
+            teacher = [100 * run.teachers["qmodel"].accuracy[key] for run in found]
+            figures[f"{panel}_ce_{count}"] = over(f"cross-entropy alone, {about}", ce, "%")
+            figures[f"{panel}_guided_{count}"] = over(f"guided, {about}", guided, "%")
+            figures[f"{panel}_qmodel_{count}"] = over(f"Q-model, {about}", teacher, "%")
+            gain = [one - other for one, other in zip(guided, ce, strict=True)]
+            figures[f"{panel}_gain_{count}"] = over(f"gain by guidance, {about}", gain, "points")
+    return figures
+
+
+CLAIM = Claim(
+    name="guidance-data-efficiency",
+    says="with a program's guidance a Transformer needs fewer examples",
+    presets={
+        "quick": GuidanceData(
+            learner=OURS.replace({"training.steps": 10, **{f"teacher.{k}": v for k, v in SHORT.items()}}),
+            examples=(50, 100),
+            seeds=(0,),
+        ),
+        "full": GuidanceData(),
+        "paper": GuidanceData(),
+    },
+    runs=runs,
+    prepare=check_course,
+    work=take_course,
+    steps=lambda course: course.steps,
+    measure=measure,
+    shares=COURSES,
+)

@@ -1,0 +1,82 @@
+"""Guidance by other programs: French number names, and addition digit by digit."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from quantascope.config import Config, Distinct, Seeds
+from quantascope.experiments.claim import Claim
+from quantascope.experiments.compiled_learner import lesson
+from quantascope.experiments.compiled_qmodel import SHORT
+from quantascope.experiments.course import COURSES, Course, CourseRun, check_course, courses, take_course
+from quantascope.experiments.guided_learner import OURS, GuidedLearner
+from quantascope.experiments.result import Estimate
+
+
+class GuidanceOtherPrograms(Config):
+    """The same paired comparison on each program; a Transformer has as many blocks as its program has levels."""
+
+    learner: GuidedLearner = OURS
+    programs: Annotated[tuple[str, ...], Distinct] = ("french", "addition")
+    seeds: Seeds = (0, 1, 2)
+
+
+def runs(config: GuidanceOtherPrograms) -> dict[str, Course]:
+    """Every program from every seed."""
+    return {
+        label: course
+        for program in config.programs
+        for label, course in courses(_course(config, program), config.seeds, f"{program}-seed").items()
+    }
+
+
+def _course(config: GuidanceOtherPrograms, program: str) -> Course:
+    levels = len(lesson(program).compiled.graph.by_level)
+    guided = config.learner.replace({"teacher.program": program, "model.blocks": levels})
+    return Course(
+        teachers={"qmodel": guided.teacher}, students={"ce": guided.replace({"weight": 0.0}), "guided": guided}
+    )
+
+
+def of_program(evidence: Mapping[str, CourseRun], program: str) -> list[CourseRun]:
+    """The runs of one program."""
+    return [run for label, run in evidence.items() if label.startswith(f"{program}-seed-")]
+
+
+def measure(config: GuidanceOtherPrograms, evidence: Mapping[str, CourseRun]) -> dict[str, Estimate]:
+    """Exact accuracy without and with guidance, and of the Q-model, on every panel that a task reports."""
+    figures, over = {}, Estimate.over_runs
+    for program in config.programs:
+        taught, found = lesson(program), of_program(evidence, program)
+        levels = [len(taught.compiled.graph.by_level)]
+        figures[f"{program}_levels"] = over(f"{program}: levels of the graph", levels, "levels")
+        for panel in taught.task.reported:
+            key, about = f"{panel}_exact", f"{program}, {panel}"
+            ce, guided = ([100 * run.students[row].accuracy[key] for run in found] for row in ("ce", "guided"))
+            teacher = [100 * run.teachers["qmodel"].accuracy[key] for run in found]
+            figures[f"{program}_{panel}_ce"] = over(f"cross-entropy alone, {about}", ce, "%")
+            figures[f"{program}_{panel}_guided"] = over(f"guided, {about}", guided, "%")
+            figures[f"{program}_{panel}_qmodel"] = over(f"Q-model, {about}", teacher, "%")
+            gain = [one - other for one, other in zip(guided, ce, strict=True)]
+            figures[f"{program}_{panel}_gain"] = over(f"gain by guidance, {about}", gain, "points")
+    return figures
+
+
+CLAIM = Claim(
+    name="guidance-other-programs",
+    says="guidance helps with programs other than English number names",
+    presets={
+        "quick": GuidanceOtherPrograms(
+            learner=OURS.replace({"training.steps": 5, **{f"teacher.{k}": v for k, v in SHORT.items()}}),
+            programs=("addition",),
+            seeds=(0,),
+        ),
+        "full": GuidanceOtherPrograms(),
+        "paper": GuidanceOtherPrograms(),
+    },
+    runs=runs,
+    prepare=check_course,
+    work=take_course,
+    steps=lambda course: course.steps,
+    measure=measure,
+    shares=COURSES,
+)

@@ -1,0 +1,23 @@
+"""Figure of the compiled-qmodel claim."""
+
+from matplotlib.figure import Figure
+
+from quantascope.experiments import Reproduction
+from quantascope.experiments.compiled_qmodel import PANELS
+from quantascope.report.figures.guided_training import accuracy_panel
+from quantascope.report.figures.style import panels, title
+
+
+def draw(reproduction: Reproduction) -> Figure:
+    """The accuracy of the Q-model beside that of a Transformer of its size."""
+    figure, (accuracy,) = panels(1, width=5.0)
+    rows = {"transformer_exact": "Transformer,\n5 blocks", "exact": "Q-model", "exact_oracle": "Q-model,\noracle"}
+    accuracy_panel(
+        accuracy,
+        reproduction.result,
+        {row: f"{{panel}}{row}" for row in rows},
+        list(rows.values()),
+        {"" if panel == "balanced" else f"{panel}_": says for panel, says in PANELS.items()},
+    )
+    title(accuracy, "a", "exact names, held-out numbers")
+    return figure
