@@ -2,7 +2,7 @@
 
 Compilation audits 4,396 numbers; tracing runs the 16,384 numbers of the balanced evaluation, 122,575 events,
 cold and warm. Growth is the time of 2, 4, 8 … times as many numbers. Seconds are of CPU time. `--all` traces all
-999,999 numbers and compares every name with the task's oracle.
+999,999 numbers in English and in French and compares every name: with the task's oracle, and with num2words.
 """
 
 import argparse
@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
+
+from num2words import num2words
 
 from quantascope.program import CompiledProgram, compile_program
 from quantascope.programs import find_program
@@ -55,13 +57,20 @@ def measure() -> tuple[CompiledProgram, list[Measurement]]:
     return compiled, found
 
 
-def name_all(compiled: CompiledProgram) -> Measurement:
-    """Trace every number and compare every name with the oracle."""
+def french_name(number: int) -> tuple[str, ...]:
+    return tuple(num2words(number, lang="fr").replace("-", " ").split())
+
+
+NAMES: dict[str, Callable[[int], tuple[str, ...]]] = {"english": number_name, "french": french_name}
+
+
+def name_all(language: str, compiled: CompiledProgram) -> Measurement:
+    """Trace every number and compare every name."""
     trace, seconds = timed(lambda: compiled.trace(range(1, LARGEST + 1)))
     for number, words in zip(trace.inputs, trace.written(), strict=True):
-        assert words[:-1] == number_name(number), number
-    print(f"all {LARGEST:,} names are right, by {len(set(trace.row.tolist())):,} distinct executions")
-    return Measurement("trace all", len(trace), seconds)
+        assert words[:-1] == NAMES[language](number), number
+    print(f"all {LARGEST:,} {language} names are right, by {len(set(trace.row.tolist())):,} distinct executions")
+    return Measurement(f"trace all {language}", len(trace), seconds)
 
 
 def main() -> None:
@@ -71,14 +80,15 @@ def main() -> None:
     chosen = parser.parse_args()
     compiled, found = measure()
     if chosen.all:
-        found.append(name_all(compiled))
+        found.append(name_all("english", compiled))
+        found.append(name_all("french", compile_program(find_program("french"))))
     if chosen.json:
         print(json.dumps([{**asdict(one), "events_per_second": one.rate} for one in found], indent=2))
         return
-    print("stage               events   seconds  asked  events/s")
+    print("stage                events   seconds  asked  events/s")
     for one in found:
         asked = "" if one.asked is None else f"{one.asked:g}"
-        print(f"{one.stage:17} {one.events:9,} {one.seconds:8.2f} {asked:>6} {one.rate:10,.0f}")
+        print(f"{one.stage:18} {one.events:9,} {one.seconds:8.2f} {asked:>6} {one.rate:10,.0f}")
 
 
 if __name__ == "__main__":

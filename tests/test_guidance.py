@@ -93,3 +93,14 @@ def test_a_control_within_words_stays_within_words(levels):
         source = next(i for i in range(7) if torch.equal(shuffled[event], guidance.target[i]))
         assert words[source] == words[event]
         assert source != event or int((words == words[event]).sum()) == 1
+
+
+def test_windows_compare_sums_of_neighbouring_blocks():
+    levels = torch.randn(7, 4, 3)
+    updates = [torch.randn(7, 3) for _ in range(4)]
+    found = Guidance.of(levels, blocks=4, width=3, window=2).alignment(updates)
+    error = torch.stack(updates, 1) - levels
+    expected = (error[:, 1:] + error[:, :-1]).square().sum(-1).mean()
+    torch.testing.assert_close(found, expected)
+    with pytest.raises(InvalidConfig, match="a window of 5 does not fit into 4 guided blocks"):
+        Guidance.of(levels, blocks=4, width=3, window=5)

@@ -11,6 +11,7 @@ import torch
 from quantascope.cli import main
 from quantascope.errors import RunMismatch
 from quantascope.experiments.compiled_learner import lesson, read_compiled
+from quantascope.experiments.course import Course, seeded, take_course
 from quantascope.experiments.guided_learner import GuidedLearner, batches_of, guidance_of, learn_guided
 from quantascope.guidance import event_updates
 from quantascope.models.deployed import load_transformer
@@ -93,6 +94,17 @@ def test_a_second_call_reads_what_is_there(teacher, program, capsys):
     assert (teacher / "qmodel.safetensors").stat().st_mtime_ns == before
 
 
+def test_a_run_keeps_its_program_and_refuses_another_text(tmp_path, failing):
+    file, out = tmp_path / "mine.py", tmp_path / "run"
+    file.write_text(PROGRAM)
+    command = ["train", "compiled", "--program", str(file), "--out", str(out), "--set", "training.steps=2",
+               "training.schedule.decay_from=1", "model.width=8"]  # fmt: skip
+    assert main(command) == 0
+    assert (out / "program.py").read_text() == PROGRAM
+    file.write_text(PROGRAM + "# another\n")
+    assert f"{file} has changed since" in failing(*command)
+
+
 def test_guidance_runs_from_the_command_line_and_trains_its_teacher_if_none_is_given(program, tmp_path, capsys):
     small = ["training.steps=20", "model.blocks=3", "teacher.training.steps=20", "teacher.model.width=16",
              "teacher.training.schedule.decay_from=10"]  # fmt: skip
@@ -116,6 +128,40 @@ def test_guidance_lowers_the_alignment_error_and_starts_from_the_same_network(pr
         with torch.no_grad():
             error[weight] = float(guidance.alignment(event_updates(model.run(asked.events), asked.events)))
     assert error[1.0] < 0.5 * error[0.0]
+
+
+def test_prompts_are_aligned_along_the_teachers_words_and_not_learned(program, teacher, tmp_path):
+    run, taught = read_compiled(teacher), lesson(program)
+    batches = batches_of(guided(program, prompts="evaluation"), run, taught)
+    trained = taught.task.events(taught.task.panel("training"))
+    assert [(len(batch.events), batch.answered) for batch in batches] == [(90, trained.count)]
+    asked = taught.task.events(taught.task.panel("evaluation"))
+    assert torch.equal(batches[0].events.target, torch.cat([trained.target, asked.target]))
+    assert learn_guided(guided(program, prompts="evaluation"), tmp_path / "run", run).accuracy
+
+
+def test_a_course_trains_what_it_needs_once(program, tmp_path):
+    student = guided(
+        program, training__steps=2, teacher__training__steps=2, teacher__training__schedule__decay_from=1
+    )
+    course = Course(
+        teachers={"qmodel": student.teacher},
+        students={"ce": student.replace({"weight": 0.0}), "guided": student},
+    )
+    steps: list[int] = []
+    done = take_course(course, tmp_path / "a", lambda step, loss, acquired=None: steps.append(step))
+    again = take_course(seeded(course, 0), tmp_path / "b")
+    assert sorted(path.name.split("-")[0] for path in tmp_path.iterdir()) == [
+        "a",
+        "b",
+        "student",
+        "student",
+        "teacher",
+    ]
+    assert (course.steps, steps) == (6, [2, 4, 6])
+    assert done.students["guided"].accuracy == again.students["guided"].accuracy
+    assert list(done.teacher_of) == ["guided"]
+    assert {one.config.seed for one in take_course(seeded(course, 5), tmp_path / "c").students.values()} == {5}
 
 
 @pytest.mark.parametrize("control", ["depth", "examples", "word"])

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from quantascope.artefact import read_json, write_json
+from quantascope.artefact import read_json, write_bytes, write_json
 from quantascope.config import Config, Count, NonNegativeFloat
 from quantascope.errors import DamagedArtefact, RunMismatch
 from quantascope.models import Predictions, predict
@@ -73,11 +73,26 @@ def learn_compiled(config: CompiledLearner, path: Path, progress: Progress | Non
     """Train, or take up, or just read the Q-model of this config at `path`."""
     run = RunDirectory.open(path, config)
     with run.locked():
+        keep_program(run, config.program)
         if not (path / RESULT).exists():
             model = _train(config, run, progress)
             save_qmodel(path / MODEL, model, lesson(config.program).task.vocabulary, made_by=run.hash)
             write_json(path / RESULT, routed_accuracy(model, lesson(config.program)))
         return CompiledRun(config, load_qmodel(path / MODEL, made_by=run.hash)[0], read_json(path / RESULT))
+
+
+def keep_program(run: RunDirectory, program: str) -> None:
+    """Keep the text of a user's program in the run; a run of another text is refused."""
+    file, kept = Path(program.partition(":")[0]), run.path / "program.py"
+    if file.suffix != ".py" or not file.is_file():
+        return  # comes with quantascope, or is told missing when it is compiled
+    text = file.read_bytes()
+    if not kept.exists():
+        write_bytes(kept, text)
+    elif kept.read_bytes() != text:
+        raise RunMismatch(
+            f"{file} has changed since {run.path} was made from {kept}; restore it, or give another --out"
+        )
 
 
 def read_compiled(path: Path) -> CompiledRun:

@@ -11,7 +11,14 @@ from torch import Tensor
 from quantascope.artefact import read_json, write_json
 from quantascope.config import Config, Count, NonNegativeFloat, Positive
 from quantascope.errors import InvalidConfig, RunMismatch
-from quantascope.experiments.compiled_learner import ADAM, CompiledLearner, CompiledRun, Lesson, lesson
+from quantascope.experiments.compiled_learner import (
+    ADAM,
+    CompiledLearner,
+    CompiledRun,
+    Lesson,
+    keep_program,
+    lesson,
+)
 from quantascope.guidance import Guidance, event_updates, level_sums
 from quantascope.models import Execution, Transformer, TransformerConfig, decode, predict
 from quantascope.models.deployed import load_transformer, save_transformer
@@ -87,6 +94,7 @@ def learn_guided(
     """Train, or take up, or just read the Transformer of this config at `path`; weight 0 needs no teacher."""
     run = RunDirectory.open(path, config)
     with run.locked():
+        keep_program(run, config.teacher.program)
         if not (path / RESULT).exists():
             taught = lesson(config.teacher.program)
             batches = batches_of(config, teacher, taught)

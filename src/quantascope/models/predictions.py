@@ -62,8 +62,9 @@ def decode(model: Predictor, prompts: Sequence[Sequence[int]], *, end: int, limi
     outputs: list[list[int]] = [[] for _ in prompts]
     open_rows = list(range(len(prompts)))
     while open_rows:
-        asked = Events.of([[*prompts[row], *outputs[row]] for row in open_rows], [[end]] * len(open_rows))
-        for row, token in zip(open_rows, predict(model, asked).token.tolist(), strict=True):
+        asked = Events.of([prompts[row] for row in open_rows], [[*outputs[row], end] for row in open_rows])
+        last = torch.bincount(asked.example).cumsum(0) - 1
+        for row, token in zip(open_rows, predict(model, asked).token[last].tolist(), strict=True):
             outputs[row].append(token)
         open_rows = [row for row in open_rows if outputs[row][-1] not in (end, PAD) and len(outputs[row]) < limit]
     return outputs
