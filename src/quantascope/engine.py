@@ -5,6 +5,7 @@ more cores than there are. Workers live no longer than the process that started 
 dask.distributed cluster; work whose worker dies is done again by another.
 """
 
+import logging
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -68,6 +69,12 @@ def _dask_engine(address: str, *, threads: int) -> Executor:
         raise EngineFailed(
             f"no scheduler answers at {address}; start one there (dask scheduler) or use --engine local"
         ) from error
+    if not client.scheduler_info()["workers"]:
+        logging.getLogger(__name__).warning(
+            "quantascope: %s has no workers yet; runs wait for the first (dask worker %s)",
+            address,
+            client.scheduler.address,
+        )
     return _DaskEngine(client, threads)
 
 
@@ -106,6 +113,8 @@ def engine_failure(error: BaseException) -> EngineFailed | None:
         what = "several workers died on the same run, perhaps for lack of memory"
     elif name in ("CancelledError", "FutureCancelledError", "CommClosedError"):
         what = "the engine went away"
+    elif isinstance(error, ModuleNotFoundError):
+        return EngineFailed(f"a worker has no module '{error.name}'; install the same quantascope on all machines")
     else:
         return None
     return EngineFailed(f"{what}; run the same command to resume")
