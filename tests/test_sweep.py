@@ -34,7 +34,7 @@ def write_square(config: Square, path: Path, progress) -> None:
 def refuse(config: Square, path: Path, progress) -> None:
     if config.number == 1:
         raise InvalidConfig("one is not welcome")
-    time.sleep(30)
+    time.sleep(300)
 
 
 def test_a_process_pool_and_threads_give_the_same_results_with_the_asked_threads(tmp_path):
@@ -119,7 +119,7 @@ def test_the_first_error_ends_the_sweep_without_waiting_for_the_rest(tmp_path):
         run_all(
             refuse, {tmp_path / str(n): Square(number=n) for n in range(4)}, engine=engine, steps=lambda job: 1
         )
-    assert time.monotonic() - began < 25
+    assert time.monotonic() - began < 200
 
 
 def keep_away(config: Square, path: Path, progress) -> None:
