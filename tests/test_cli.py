@@ -264,8 +264,7 @@ def test_a_second_interrupt_does_not_wait_for_a_long_step(tmp_path):
         *settings,
     ]
     process = interrupt(arguments, until=tmp_path / "x" / "runs" / "alpha-0.200-seed-0" / "config.json")
-    while "interrupted" not in process.stderr.readline():
-        pass
+    assert any("interrupted" in line for line in process.stderr)
     os.killpg(process.pid, signal.SIGINT)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -6,6 +6,7 @@ import importlib.metadata
 import io
 import itertools
 import json
+import multiprocessing
 import os
 import signal
 import sys
@@ -419,7 +420,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         # Workers may still be in a long step before they save; who asks again does not want to wait for them.
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: os._exit(130))
+            signal.signal(number, lambda *_: [worker.kill() for worker in multiprocessing.active_children()])
         print("quantascope: interrupted; the same command takes up where it stopped", file=sys.stderr)
         return 130
     except BrokenPipeError:
