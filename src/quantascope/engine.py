@@ -63,8 +63,9 @@ def _dask_engine(address: str, *, threads: int) -> Executor:
         from distributed import Client
     except ImportError:
         raise InvalidConfig(f"{address} needs dask; install quantascope[cluster]") from None
+    scheduler = address.replace("dask://", "tcp://")
     try:
-        client = Client(address.replace("dask://", "tcp://"), timeout=_SECONDS_TO_CONNECT, set_as_default=False)
+        client = Client(scheduler, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, TimeoutError) as error:
         raise EngineFailed(
             f"no scheduler answers at {address}; start one there (dask scheduler) or use --engine local"
@@ -73,7 +74,7 @@ def _dask_engine(address: str, *, threads: int) -> Executor:
         logging.getLogger(__name__).warning(
             "quantascope: %s has no workers yet; runs wait for the first (dask worker %s)",
             address,
-            client.scheduler.address,
+            scheduler,
         )
     return _DaskEngine(client, threads)
 
