@@ -251,6 +251,26 @@ def test_a_config_files_seed_is_kept_unless_another_is_asked_for(tmp_path):
         assert (made["model_seed"], made["data_seed"]) == expected
 
 
+def test_a_second_interrupt_does_not_wait_for_a_long_step(tmp_path):
+    settings = ["learner.widths=[8,256,512]", "learner.batch_size=200000", "seeds=[0]"]
+    arguments = [
+        "reproduce",
+        "parameter-scaling",
+        "--out",
+        str(tmp_path / "x"),
+        "--workers",
+        "1",
+        "--set",
+        *settings,
+    ]
+    process = interrupt(arguments, until=tmp_path / "x" / "runs" / "alpha-0.200-seed-0" / "config.json")
+    assert any("interrupted" in line for line in process.stderr)
+    os.killpg(process.pid, signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert stderr == ""
+
+
 def test_a_changed_preset_is_not_published(reproduced, failing, tmp_path):
     line = failing(*reproduce_in(reproduced, "--publish", str(tmp_path / "results")))
     assert "settings of the quick preset were changed; publish it without --set" in line

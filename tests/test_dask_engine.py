@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from quantascope.engine import local_engine, open_engine
-from quantascope.errors import EngineFailed, InvalidConfig
+from quantascope.engine import engine_failure, local_engine, open_engine
+from quantascope.errors import EngineFailed, InvalidConfig, RunMismatch
 from quantascope.experiments.hsp_learner import HSPLearner, learn
 from quantascope.models import MLPConfig
+from quantascope.run import RunDirectory
 from quantascope.sweep import run_all
 from quantascope.tasks.hsp import FlatFamily
 from quantascope.training import TrainingConfig
@@ -134,3 +135,40 @@ def test_an_address_that_is_none_is_refused(address):
 def test_what_a_cluster_cannot_be_asked_is_refused(asked, message):
     with pytest.raises(InvalidConfig, match=message):
         open_engine("dask://127.0.0.1:1", **asked)
+
+
+def test_an_interrupted_sweep_takes_its_runs_back_from_the_workers(tmp_path, port, processes, monkeypatch, caplog):
+    monkeypatch.chdir(tmp_path)  # a relative folder is the same for workers that stand elsewhere
+    endless = LEARNER.replace({"training.steps": 1_000_000})
+
+    def interrupt(statuses) -> None:
+        if statuses[0].step:
+            raise KeyboardInterrupt
+
+    processes += [start_scheduler(port)]
+    with open_engine(f"dask://127.0.0.1:{port}") as engine:
+        assert f"dask://127.0.0.1:{port} has no workers yet" in caplog.text
+        processes += [start_worker(port)]
+        with pytest.raises(KeyboardInterrupt):
+            run_all(learn, {Path("run"): endless}, engine=engine, steps=lambda job: 1_000_000, watch=interrupt)
+    run = RunDirectory.open(tmp_path / "run", endless)
+    assert released_within(run, seconds=20)
+    assert processes[-1].poll() is None
+    assert not (tmp_path / "run" / "metrics.parquet").exists()
+    assert not list((tmp_path / "run").glob(".sweep-*"))
+
+
+def released_within(run: RunDirectory, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            with run.locked():
+                return True
+        except RunMismatch:
+            time.sleep(0.1)
+    return False
+
+
+def test_a_worker_without_the_package_is_named():
+    lacking = engine_failure(ModuleNotFoundError("No module named 'quantascope'", name="quantascope"))
+    assert "a worker has no module 'quantascope'; install the same quantascope on all machines" in str(lacking)

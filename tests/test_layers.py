@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "scaling": {"errors", "theory", "tasks"},
     "engine": {"errors"},
     "provenance": set(),
-    "sweep": {"errors", "config", "engine", "training"},
+    "sweep": {"errors", "config", "artefact", "engine", "training"},
     "experiments": {
         "errors", "config", "artefact", "run", "theory", "tasks", "models", "training", "acquisition", "sweep",
         "provenance", "priority", "scaling", "program", "programs", "qmodel", "guidance",

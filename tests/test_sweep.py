@@ -34,7 +34,7 @@ def write_square(config: Square, path: Path, progress) -> None:
 def refuse(config: Square, path: Path, progress) -> None:
     if config.number == 1:
         raise InvalidConfig("one is not welcome")
-    time.sleep(30)
+    time.sleep(300)
 
 
 def test_a_process_pool_and_threads_give_the_same_results_with_the_asked_threads(tmp_path):
@@ -119,4 +119,26 @@ def test_the_first_error_ends_the_sweep_without_waiting_for_the_rest(tmp_path):
         run_all(
             refuse, {tmp_path / str(n): Square(number=n) for n in range(4)}, engine=engine, steps=lambda job: 1
         )
-    assert time.monotonic() - began < 25
+    assert time.monotonic() - began < 200
+
+
+def keep_away(config: Square, path: Path, progress) -> None:
+    raise AssertionError("a run that nobody can read must not begin")
+
+
+class Elsewhere(ThreadPoolExecutor):
+    """Workers on another disk, where what the sweep wrote is missing."""
+
+    def submit(self, fn, /, work, config, path, ticket):
+        return super().submit(fn, work, config, path, ticket.with_name("unseen"))
+
+
+def test_workers_that_do_not_share_the_folder_are_found_out_before_they_train(tmp_path):
+    with (
+        Elsewhere(1) as engine,
+        pytest.raises(
+            EngineFailed, match=r"a worker does not see .* give --out on a disk that all machines share"
+        ),
+    ):
+        run_all(keep_away, {tmp_path / "x": Square(number=1)}, engine=engine, steps=lambda job: 1)
+    assert not list(tmp_path.rglob(".sweep-*"))

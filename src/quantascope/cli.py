@@ -6,6 +6,7 @@ import importlib.metadata
 import io
 import itertools
 import json
+import multiprocessing
 import os
 import signal
 import sys
@@ -65,6 +66,8 @@ def reproduce(
     from quantascope.report.tables import print_result, publish_result
 
     config = CLAIMS[claim].presets[preset].replace(_parse_changes(set_))
+    if publish and config != CLAIMS[claim].presets[preset]:
+        raise InvalidConfig(f"settings of the {preset} preset were changed; publish it without --set")
     folder = out or Path("runs") / claim / (f"{preset}-{config.hash()}" if set_ else preset)
     if preset == "paper":
         _announce_cost(CLAIMS[claim], config, engine=engine, threads=threads, workers=workers)
@@ -350,7 +353,7 @@ def simulate(
     """Run Q-dynamics on a regular forest with prescribed demand: no network, any size.
 
     Nodes of one depth are one class, so a billion quanta cost as much as ten. Beside each depth stands the
-    exponent that one would fit to a forest that ends there.
+    exponent that one would fit to a forest that ends there; the clock has no effect on it.
 
     Args:
         roots: Trees in the forest.
@@ -365,10 +368,8 @@ def simulate(
 
     classes = prescribed_classes(roots=roots, branching=branching, depth=depth, alpha=alpha)
     outcome = parallel_classes(classes) if clock == "parallel" else sequential_classes(classes)
-    sizes = {}
-    if branching > 1:
-        depths = range(2, depth + 1)
-        sizes = {s.depth: s for s in size_biases(roots=roots, branching=branching, depths=depths, alpha=alpha)}
+    depths = range(2, depth + 1)
+    sizes = {s.depth: s for s in size_biases(roots=roots, branching=branching, depths=depths, alpha=alpha)}
     if json:
         _print_json({"quanta": int(classes.counts.sum()), "classes": simulation_rows(outcome, sizes)})
     else:
@@ -418,6 +419,9 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"quantascope: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
+        # Workers may still be in a long step before they save; who asks again does not want to wait for them.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: [worker.kill() for worker in multiprocessing.active_children()])
         print("quantascope: interrupted; the same command takes up where it stopped", file=sys.stderr)
         return 130
     except BrokenPipeError:

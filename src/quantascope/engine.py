@@ -5,6 +5,7 @@ more cores than there are. Workers live no longer than the process that started 
 dask.distributed cluster; work whose worker dies is done again by another.
 """
 
+import logging
 import multiprocessing
 import multiprocessing.connection
 import os
@@ -62,12 +63,19 @@ def _dask_engine(address: str, *, threads: int) -> Executor:
         from distributed import Client
     except ImportError:
         raise InvalidConfig(f"{address} needs dask; install quantascope[cluster]") from None
+    scheduler = address.replace("dask://", "tcp://")
     try:
-        client = Client(address.replace("dask://", "tcp://"), timeout=_SECONDS_TO_CONNECT, set_as_default=False)
+        client = Client(scheduler, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
     except (OSError, TimeoutError) as error:
         raise EngineFailed(
             f"no scheduler answers at {address}; start one there (dask scheduler) or use --engine local"
         ) from error
+    if not client.scheduler_info()["workers"]:
+        logging.getLogger(__name__).warning(
+            "quantascope: %s has no workers yet; runs wait for the first (dask worker %s)",
+            address,
+            scheduler,
+        )
     return _DaskEngine(client, threads)
 
 
@@ -106,6 +114,8 @@ def engine_failure(error: BaseException) -> EngineFailed | None:
         what = "several workers died on the same run, perhaps for lack of memory"
     elif name in ("CancelledError", "FutureCancelledError", "CommClosedError"):
         what = "the engine went away"
+    elif isinstance(error, ModuleNotFoundError):
+        return EngineFailed(f"a worker has no module '{error.name}'; install the same quantascope on all machines")
     else:
         return None
     return EngineFailed(f"{what}; run the same command to resume")

@@ -1,21 +1,26 @@
 """Many runs on one engine, watched while they work.
 
 A run is a function of a config and a folder. While it works it notes its progress in the folder, where the
-watching process finds it: this needs a shared file system and nothing else, whatever the engine is.
+watching process finds it: this needs a shared file system and nothing else, whatever the engine is. A sweep keeps
+a ticket beside its runs while it wants them. Workers that hold a run when the ticket goes give it up, even where
+no signal reaches them.
 """
 
 import contextlib
 import json
 import multiprocessing
 import os
+import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Executor, Future, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from quantascope.artefact import write_bytes
 from quantascope.config import Config
 from quantascope.engine import engine_failure, interrupts_held, stop
+from quantascope.errors import EngineFailed
 from quantascope.training import Progress
 
 Work = Callable[[Any, Path, Progress | None], Any]
@@ -49,12 +54,16 @@ def run_all(
     """Do every job that is not done yet; the first error stops the sweep and what has not begun."""
     if not jobs:
         return
+    jobs = {path.absolute(): config for path, config in jobs.items()}  # workers may stand in another folder
     for path in jobs:
         (path / PROGRESS).unlink(missing_ok=True)  # of an earlier attempt
+    ticket = Path(os.path.commonpath(jobs)) / f".sweep-{uuid.uuid4().hex}"
+    write_bytes(ticket, b"")
     try:
         with interrupts_held():
             futures = {
-                path: engine.submit(_work_noting_progress, work, config, path) for path, config in jobs.items()
+                path: engine.submit(_work_noting_progress, work, config, path, ticket)
+                for path, config in jobs.items()
             }
         while True:
             done, pending = wait(futures.values(), timeout=0.5, return_when=FIRST_EXCEPTION)
@@ -70,12 +79,20 @@ def run_all(
         if failure is None:
             raise
         raise failure from error
+    finally:
+        ticket.unlink(missing_ok=True)
 
 
-def _work_noting_progress(work: Work, config: Config, path: Path) -> None:
+def _work_noting_progress(work: Work, config: Config, path: Path, ticket: Path) -> None:
     file = path / PROGRESS
+    if not ticket.exists():
+        raise EngineFailed(
+            f"a worker does not see {ticket.parent} as it is here; give --out on a disk that all machines share"
+        )
 
     def note(step: int, loss: float, acquired: int | None = None) -> None:
+        if not ticket.exists():
+            raise EngineFailed(f"the sweep of {path} has ended; run the same command to resume")
         partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
         with contextlib.suppress(OSError):  # nobody's result depends on the display
             partial.write_text(json.dumps({"step": step, "loss": loss, "acquired": acquired}))

@@ -1,5 +1,6 @@
 """The scaling claims on planted curves, and their runs: shared batches, divergence, resuming, cost."""
 
+import io
 import os
 import subprocess
 import sys
@@ -11,11 +12,29 @@ import pytest
 import torch
 
 from quantascope.errors import Diverged, InvalidConfig
-from quantascope.experiments import CLAIMS, data_scaling, finite_size, joint_frontier, parameter_scaling
-from quantascope.experiments.cohort_learner import CohortCurves, CohortLearner, build_cohort, forest_of, learn
+from quantascope.experiments import (
+    CLAIMS,
+    Reproduction,
+    Result,
+    data_scaling,
+    finite_size,
+    joint_frontier,
+    parameter_scaling,
+)
+from quantascope.experiments.cohort_learner import (
+    CohortCurves,
+    CohortLearner,
+    build_cohort,
+    cohort_batches,
+    cohort_objective,
+    forest_of,
+    learn,
+)
 from quantascope.experiments.cost import cost_of, total_cost
 from quantascope.experiments.demand_level import BETAS
 from quantascope.models import MuMLPConfig, TaskMLP
+from quantascope.report.figures import DRAWERS
+from quantascope.report.figures.style import house_style
 from quantascope.scaling import compositional_order, fit_power_law, loss_after
 from quantascope.scaling.joint import JointLaw
 from quantascope.tasks.hsp import RegularFamily, build_forest
@@ -102,6 +121,48 @@ def test_a_diverged_network_is_counted_and_left_out_or_refused_as_the_config_say
         parameter_scaling.measure(scaling(diverged="refuse"), curves)
 
 
+def test_a_seed_that_lost_all_but_two_widths_leaves_its_figures_undefined():
+    config = scaling()
+    curves = planted_sweep(config)
+    curves[next(iter(curves))].history.values["loss"][7, :3] = np.nan
+    figures = parameter_scaling.measure(config, curves)
+    assert figures["diverged"].values == (3.0, 0.0, 0.0)
+    for name in ("exponent", "r2", "predicted", "frontier", "exponent_by_count"):
+        assert figures[f"{name}_0_20"].runs == "2 of 3", name
+        assert figures[f"{name}_0_25"].runs == "3", name
+    assert figures["r2_across_alphas"].runs == "2 of 3"
+    assert_drawn("parameter-scaling", config, curves, figures)
+
+
+def assert_drawn(claim: str, config, curves, figures) -> None:
+    result = Result.of(claim, "full", config, figures, {})
+    with house_style():
+        DRAWERS[claim](Reproduction(result, config, curves, Path())).savefig(io.BytesIO())
+
+
+def test_one_seed_of_few_widths_is_measured_without_intervals_that_it_cannot_have():
+    learner = scaling().learner.replace({"widths": [8, 16, 32, 64]})
+    config = scaling(learner=learner, seeds=(0,))
+    figures = parameter_scaling.measure(config, planted_sweep(config))
+    assert figures["broken_excess_0_20"].runs == "0 of 1"
+    assert figures["exponent_0_20"].low is None
+    config = scaling(seeds=(0, 1))
+    two = parameter_scaling.measure(config, planted_sweep(config))["exponential_excess_0_20"]
+    assert two.mean is not None
+    assert (two.low, two.high, two.bootstrap) == (None, None, None)
+
+
+def test_a_budget_that_no_evaluation_meets_exactly_is_read_at_the_last_one_before():
+    learner = scaling().learner.replace({"training.evaluate_every": 150})
+    config = scaling(learner=learner, levels=parameter_scaling.fixed_levels(950))
+    curves = planted_sweep(config)
+    figures = parameter_scaling.measure(config, curves)
+    exact = scaling(learner=learner, levels=parameter_scaling.fixed_levels(900))
+    assert figures["exponent_0_20_no_window"].values == (
+        parameter_scaling.measure(exact, curves)["exponent_0_20_no_window"].values
+    )
+
+
 def test_the_papers_checkpoints_are_not_run_where_they_are_not_reached_and_measured_where_they_are():
     config = scaling()
     assert parameter_scaling.measure(config, planted_sweep(config))["r2_0_20_at_15m_steps"].runs == "0"
@@ -131,6 +192,11 @@ def test_the_papers_checkpoints_are_not_run_where_they_are_not_reached_and_measu
         ({"levels": parameter_scaling.fixed_levels(2_000)}, "not within the 1000 steps"),
         ({"levels": ()}, "at least one level"),
         ({"learner": TINY.replace({"widths": [8, 16]})}, "2 widths make no fit; give at least 3"),
+        ({"window": 99}, "a window of 99 steps may hold no evaluation, one being made every 100"),
+        (
+            {"levels": tuple(parameter_scaling.Level(beta=b, first=1_000, last=1_000) for b in (2.3, 2.3001))},
+            "exponents 0.2016, 0.2017 are not all different to three decimals",
+        ),
     ],
 )
 def test_a_sweep_that_makes_no_fit_is_refused(changes, message):
@@ -157,6 +223,36 @@ def test_a_planted_data_law_is_found_in_its_window():
         assert figures[f"exponent_{key}"].mean == pytest.approx(figures[f"predicted_{key}"].mean, abs=0.01)
         assert figures[f"earlier_slope_{key}"].mean < figures[f"later_slope_{key}"].mean
     assert figures["earlier_end_0_20"].mean < figures["later_start_0_20"].mean
+
+
+def test_a_trajectory_that_never_came_to_its_window_leaves_its_figures_undefined():
+    learner = CohortLearner(
+        family=FAMILY, widths=(16,), hidden_layers=3, batch_size=64,
+        training=TrainingConfig(steps=2_000, evaluate_every=100),
+    )  # fmt: skip
+    config = data_scaling.DataScaling(learner=learner)
+    step = np.arange(0, 2_100, 100)
+    counts = np.minimum(0.02 * step, 300)[:, None]
+    curves = {name: planted(run, counts, step) for name, run in data_scaling.runs(config).items()}
+    name, run = next((name, run) for name, run in data_scaling.runs(config).items())
+    idle = planted(run, 0 * counts, step)
+    figures = data_scaling.measure(config, {**curves, name: idle})
+    for figure in ("exponent", "later_slope", "window_end", "predicted_log_error", "broken_excess", "frontier"):
+        assert figures[f"{figure}_0_20"].runs == "2 of 3", figure
+    assert figures["acquired_0_20"].values[0] == 0
+    assert_drawn("data-scaling", config, {**curves, name: idle}, figures)
+    lost = planted(run, 0 * counts, step)
+    lost.history.values["loss"][:] = lost.history.values["coefficient"][:] = np.nan
+    assert data_scaling.measure(config, {**curves, name: lost})["acquired_0_20"].runs == "2 of 3"
+    with pytest.raises(InvalidConfig, match="the window starts at acquisition 3, but there were 0; train longer"):
+        data_scaling.measure(config, dict.fromkeys(curves, idle))
+
+
+def test_a_grid_whose_third_cells_are_all_of_one_step_is_refused():
+    with pytest.raises(InvalidConfig, match="with 3 steps, every third cell is of the last step"):
+        joint_frontier.CLAIM.presets["full"].replace({"steps": [500, 1_000, 2_000]})
+    for preset in joint_frontier.CLAIM.presets.values():
+        assert len(preset.steps) % 3
 
 
 def test_data_scaling_follows_one_network():
@@ -202,8 +298,6 @@ def test_widths_that_share_batches_learn_what_each_learns_alone(tmp_path):
 
 
 def test_a_training_set_of_few_examples_comes_again_in_the_same_order(tmp_path):
-    from quantascope.experiments.cohort_learner import cohort_batches
-
     forest = build_forest(TINY.family)
     few = cohort_batches(TINY.replace({"examples": 96}), forest, torch.device("cpu"))
     fresh = cohort_batches(TINY, forest, torch.device("cpu"))
@@ -214,12 +308,38 @@ def test_a_training_set_of_few_examples_comes_again_in_the_same_order(tmp_path):
         TINY.replace({"examples": 100})
 
 
-def test_a_network_that_diverges_is_marked_and_the_others_finish(tmp_path):
-    wild = TINY.replace({"training.optimizer": {"name": "sgd", "learning_rate": 1e30}, "widths": [8, 16, 64]})
+WILD = {"training.optimizer": {"name": "sgd", "learning_rate": 1e30}}
+
+
+def test_settings_under_which_every_network_diverges_are_refused(tmp_path):
     with pytest.raises(Diverged, match="training diverged at step"):
-        learn(wild, tmp_path / "all")
-    curves = learn(TINY, tmp_path / "tame")
-    assert not curves.diverged.any()
+        learn(TINY.replace({**WILD, "widths": [8, 16, 64]}), tmp_path)
+
+
+def test_a_network_that_diverges_alone_is_an_outcome_with_nothing_measured(tmp_path):
+    curves = learn(TINY.replace({**WILD, "widths": [16]}), tmp_path)
+    assert curves.diverged.tolist() == [True]
+    assert curves.step.tolist() == learn(TINY, tmp_path / "tame").step.tolist()
+    assert np.isnan(curves.loss).all()
+
+
+@pytest.mark.parametrize("loss", [float("nan"), float("inf"), 1e5])
+def test_a_network_whose_loss_is_lost_or_too_large_is_nan_for_good_and_the_others_go_on(loss, monkeypatch):
+    cohort = build_cohort(TINY, forest_of(TINY.family))
+    batch = cohort_batches(TINY, forest_of(TINY.family), torch.device("cpu"))(0)
+    monkeypatch.setattr(cohort, "loss_and_gradient", lambda *_: torch.tensor([0.5, loss, 0.7]))
+    assert cohort_objective(cohort, batch, 0, lost_above=1e4)["cross_entropy"].item() == pytest.approx(0.6)
+    lost = [bool(torch.isnan(network.theta).all()) for network in cohort.networks()]
+    assert lost == [False, True, False]
+
+
+def test_a_network_that_explodes_is_marked_and_the_others_finish_as_they_would_without_it(tmp_path):
+    # At this rate the losses of the widest pass 1e4 while they are still finite.
+    hot = {"training.optimizer": {"name": "sgd", "learning_rate": 12.0}, "training.steps": 100}
+    curves = learn(TINY.replace({**hot, "widths": [8, 512]}), tmp_path / "both")
+    assert curves.diverged.tolist() == [False, True]
+    alone = learn(TINY.replace({**hot, "widths": [8]}), tmp_path / "alone")
+    assert np.array_equal(curves.loss[:, 0], alone.loss[:, 0])
 
 
 def test_the_data_model_of_the_paper_has_its_parameter_count():

@@ -2,15 +2,8 @@ import numpy as np
 import pytest
 
 from quantascope.errors import InvalidConfig
-from quantascope.scaling.joint import (
-    AdditiveLaw,
-    Cells,
-    JointLaw,
-    fit_additive,
-    fit_joint,
-    fit_separately,
-    log_error,
-)
+from quantascope.scaling import log_error
+from quantascope.scaling.joint import AdditiveLaw, Cells, JointLaw, fit_additive, fit_joint, fit_separately
 
 RESOURCES = np.array(
     [(p, d, s) for p in (1e3, 3e3, 1e4, 3e4) for d in (1e4, 1e5, np.inf) for s in (1e3, 3e3, 1e4, 3e4)]
@@ -63,5 +56,5 @@ def test_cells_without_a_positive_value_are_refused(column):
 
 def test_a_grid_that_does_not_vary_a_resource_is_refused():
     flat = np.ones(4)
-    with pytest.raises(InvalidConfig, match="fewer than two sizes"):
+    with pytest.raises(InvalidConfig, match="parameters have fewer than two sizes"):
         fit_separately(Cells(flat, flat, flat, flat, flat))

@@ -2,7 +2,13 @@ import numpy as np
 import pytest
 
 from quantascope.errors import InvalidConfig
-from quantascope.scaling import LearningWindow, last_stable, learning_window, median_ending_at
+from quantascope.scaling import (
+    LearningWindow,
+    last_stable,
+    learning_window,
+    median_ending_at,
+    median_of_neighbours,
+)
 
 STEP = np.arange(0, 110, 10)
 RULE = {"start_event": 3, "patience": 2, "improvement": 0.01}
@@ -50,3 +56,9 @@ def test_the_halves_meet_at_the_geometric_mean_and_share_no_evaluation():
     window = LearningWindow(1, 9)  # steps 10 to 90, geometric mean 30
     earlier, later = window.halves(STEP)
     assert (earlier, later) == (LearningWindow(1, 3), LearningWindow(4, 9))
+
+
+def test_the_median_of_neighbours_stays_unknown_from_where_a_network_diverged():
+    values = np.array([5.0, 4.0, 9.0, 3.0, np.nan, np.nan, np.nan])
+    assert median_of_neighbours(values)[:3].tolist() == [4.5, 5.0, 4.0]
+    assert np.isnan(median_of_neighbours(values)[3:]).all()

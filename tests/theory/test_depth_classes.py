@@ -12,6 +12,7 @@ from quantascope.theory import (
     loss_curve,
     parallel,
     parallel_classes,
+    prescribed_classes,
     regular_forest,
     sequential,
     sequential_classes,
@@ -130,3 +131,8 @@ def test_a_count_beyond_the_forest_is_refused():
     classes = DepthClasses(roots=1, branching=2, demand=np.ones(2), complexity=np.ones(2), weight=np.ones(2))
     with pytest.raises(InvalidConfig, match="count 4 is outside this forest; give 0 to 3"):
         sequential_classes(classes).loss_at_count(4)
+
+
+def test_an_exponent_that_leaves_no_demand_is_named():
+    with pytest.raises(InvalidConfig, match=r"alpha 40\.0 leaves depth 27 no demand that is a number"):
+        prescribed_classes(roots=8, branching=2, depth=30, alpha=40.0)

@@ -1,8 +1,9 @@
 """Networks of several widths learning one forest from one stream of batches: the run of the scaling claims."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from pydantic import model_validator
 from quantascope.acquisition import THRESHOLD, evaluate_panel
 from quantascope.artefact import read_table, write_table
 from quantascope.config import Config, Count, Distinct, Positive
+from quantascope.errors import Diverged
 from quantascope.experiments.hsp_learner import METRICS, LatestCount
 from quantascope.models import Cohort, MuMLPConfig, TaskMLP
 from quantascope.run import RunDirectory
@@ -115,11 +117,20 @@ def prepare(config: CohortLearner) -> tuple[Forest, Panel]:
 def learn(
     config: CohortLearner, path: Path, progress: Progress | None = None, pace: Pace | None = None
 ) -> CohortCurves:
-    """Train, or take up, or just read the run of this config at `path`."""
+    """Train, or take up, or just read the run of this config at `path`.
+
+    A network alone in its run that diverges is an outcome, as it is among others: all its measurements are NaN.
+    If all of several diverge, the settings are to blame.
+    """
     run = RunDirectory.open(path, config)
     with run.locked():
         if not (path / METRICS).exists():
-            history = _train(config, run, progress, pace)
+            try:
+                history = _train(config, run, progress, pace)
+            except Diverged:
+                if len(config.widths) > 1:
+                    raise
+                history = _nothing_measured(config)
             write_table(path / METRICS, history.to_table(), made_by=run.hash)
         return CohortCurves(config, History.from_table(read_table(path / METRICS, made_by=run.hash)))
 
@@ -159,11 +170,20 @@ class Batches:
         return batch if self.device.type == "cpu" else Batch(*(column.to(self.device) for column in batch))
 
 
-def cohort_objective(model: torch.nn.Module, batch: Batch, step: int) -> dict[str, torch.Tensor]:
-    """The loop's objective for a `Cohort`: the mean over the networks that have not diverged."""
+def cohort_objective(
+    model: torch.nn.Module, batch: Batch, step: int, *, lost_above: float = math.inf
+) -> dict[str, torch.Tensor]:
+    """The loop's objective for a `Cohort`: the mean over the networks that have not diverged.
+
+    A network whose loss is not finite or too large is lost for good: NaN takes the place of its parameters.
+    """
     assert isinstance(model, Cohort)
     losses = model.loss_and_gradient(*batch)
-    return {"cross_entropy": losses[torch.isfinite(losses)].mean()}
+    kept = torch.isfinite(losses) & (losses <= lost_above)
+    for network, keep in zip(model.networks(), kept.tolist(), strict=True):
+        if not keep:
+            network.theta.detach().fill_(math.nan)
+    return {"cross_entropy": losses[kept].mean()}
 
 
 def best_device() -> torch.device:
@@ -179,7 +199,7 @@ def _train(config: CohortLearner, run: RunDirectory, progress: Progress | None, 
     return train(
         build_cohort(config, forest).to(device),
         batches=cohort_batches(config, forest, device),
-        objective=cohort_objective,
+        objective=partial(cohort_objective, lost_above=config.training.stop_above),
         config=config.training,
         seed=config.model_seed,
         evaluate=seen.noting(lambda model: _measure(model, panel)),
@@ -187,6 +207,15 @@ def _train(config: CohortLearner, run: RunDirectory, progress: Progress | None, 
         progress=progress and seen.telling(progress),
         pace=pace,
     )
+
+
+def _nothing_measured(config: CohortLearner) -> History:
+    steps = range(0, config.training.steps, config.training.evaluate_every)
+    step = np.array([*steps, config.training.steps])
+    unknown = np.full(
+        (len(step), len(config.widths), len(forest_of(config.family).tasks)), np.nan, dtype=np.float32
+    )
+    return History(step, np.full(len(step), np.nan), {"loss": unknown, "coefficient": unknown})
 
 
 def _measure(model: Any, panel: Panel) -> Mapping[str, np.ndarray]:

@@ -5,9 +5,9 @@ and ends at the best loss before patience runs out; the same window is then halv
 over all of it says about a stationary exponent. The prediction is L ∝ D^(−α/(1+α)).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated
 
 import numpy as np
@@ -15,24 +15,26 @@ from jaxtyping import Float
 from pydantic import model_validator
 
 from quantascope.config import Config, Distinct, Positive, PositiveFloat, Seeds
+from quantascope.errors import InvalidConfig
 from quantascope.experiments.claim import Claim
 from quantascope.experiments.cohort_learner import CohortCurves, CohortLearner, learn, prepare
 from quantascope.experiments.cost import total_cost
-from quantascope.experiments.demand_level import BETAS, PREDICTIONS, at_level, key_of
+from quantascope.experiments.demand_level import BETAS, PREDICTIONS, at_alpha, at_level, key_of, refuse_equal_names
 from quantascope.experiments.parameter_scaling import MILLION
 from quantascope.experiments.result import Estimate
 from quantascope.scaling import (
-    FEWEST,
+    Forms,
     LearningWindow,
     PowerLawFit,
-    compare_forms,
     compositional_order,
     direct_order,
-    fit_power_law,
+    forms_or_undecided,
     fractional,
     learning_window,
+    log_error,
     loss_after,
     median_of_neighbours,
+    power_law_or_nothing,
     reconstructed,
 )
 from quantascope.tasks.hsp import RegularFamily
@@ -56,6 +58,7 @@ class DataScaling(Config):
     def _refuse_several_widths(self) -> "DataScaling":
         if len(self.learner.widths) != 1:
             raise ValueError(f"this claim follows one network, not the widths {self.learner.widths}; give one")
+        refuse_equal_names([self.alpha(beta) for beta in self.betas])
         return self
 
     def alpha(self, beta: float) -> float:
@@ -110,6 +113,14 @@ class DataTrajectory:
             improvement=rule.improvement,
         )
 
+    @cached_property
+    def learned(self) -> bool:
+        """Whether there is such a window: enough acquisitions, and enough evaluations after them."""
+        try:
+            return self.window is not None
+        except InvalidConfig:
+            return False
+
     @property
     def halves(self) -> tuple[LearningWindow, LearningWindow]:
         """The window's two halves."""
@@ -118,11 +129,7 @@ class DataTrajectory:
     def fit(self, window: LearningWindow, values: Float[np.ndarray, " evaluations"] | None = None) -> PowerLawFit:
         """Fit of the loss, or of other values, against examples in a window."""
         values = self.loss if values is None else values
-        return fit_power_law(self.examples[window.rows], values[window.rows])
-
-    def slope(self, window: LearningWindow, values: Float[np.ndarray, " evaluations"] | None = None) -> float:
-        """Its exponent; undefined for a half that holds fewer than three evaluations."""
-        return self.fit(window, values).exponent if window.last - window.first >= 2 else np.nan
+        return power_law_or_nothing(self.examples[window.rows], values[window.rows])
 
     @cached_property
     def foretold(self) -> dict[str, Float[np.ndarray, " evaluations"]]:
@@ -147,18 +154,28 @@ def trajectories(config: DataScaling, curves: Curves, beta: float) -> list[DataT
 
 
 def measure(config: DataScaling, curves: Curves) -> dict[str, Estimate]:
-    """The paper's figures at each level, and the finite-system prediction beside them."""
+    """The paper's figures at each level, and the finite-system prediction beside them.
+
+    A run that never came to the window leaves them undefined; if none did, that is an error.
+    """
     figures: dict[str, Estimate] = {}
     r2, spans = [], []
-    for beta in config.betas:
-        found = trajectories(config, curves, beta)
+    levels = {beta: trajectories(config, curves, beta) for beta in config.betas}
+    if not any(t.learned for found in levels.values() for t in found):
+        _ = levels[config.betas[0]][0].window  # says why
+    for beta, found in levels.items():
         figures |= _level_figures(config.alpha(beta), found)
-        r2.append([t.fit(t.window).r2 for t in found])
-        spans.append([_span(t) for t in found])
+        r2.append(_each(found, lambda t: t.fit(t.window).r2))
+        spans.append(_each(found, _span))
     over = Estimate.over_runs
     figures["r2_across_alphas"] = over("mean R² of the fits at all levels", np.mean(r2, axis=0))
     figures["half_window_span"] = over("factor in examples that half a window spans", np.mean(spans, axis=0), "×")
     return figures
+
+
+def _each(found: Sequence[DataTrajectory], read: Callable[[DataTrajectory], float]) -> list[float]:
+    """A number of every trajectory, undefined where it has no window."""
+    return [read(one) if one.learned else np.nan for one in found]
 
 
 def _span(trajectory: DataTrajectory) -> float:
@@ -168,65 +185,67 @@ def _span(trajectory: DataTrajectory) -> float:
 
 def _level_figures(alpha: float, found: Sequence[DataTrajectory]) -> dict[str, Estimate]:
     key, target, over = key_of(alpha), data_exponent(alpha), Estimate.over_runs
-    slopes = [t.slope(t.window) for t in found]
+    each = partial(_each, found)
+    slopes = each(lambda t: t.fit(t.window).exponent)
     figures = {
         f"target_{key}": over("predicted exponent α/(1 + α)", [target]),
-        f"exponent_{key}": over(f"exponent of loss against examples, α = {alpha:.3f}", slopes),
+        f"exponent_{key}": over("exponent of loss against examples", slopes),
         f"relative_error_{key}": over(
             "error of the exponent relative to its target", [100 * abs(s - target) / target for s in slopes], "%"
         ),
-        f"r2_{key}": over("R² of the log-log fit", [t.fit(t.window).r2 for t in found]),
-        f"earlier_slope_{key}": over("exponent in the earlier half", [t.slope(t.halves[0]) for t in found]),
-        f"later_slope_{key}": over("exponent in the later half", [t.slope(t.halves[1]) for t in found]),
+        f"r2_{key}": over("R² of the log-log fit", each(lambda t: t.fit(t.window).r2)),
+        f"earlier_slope_{key}": over("exponent in the earlier half", each(lambda t: t.fit(t.halves[0]).exponent)),
+        f"later_slope_{key}": over("exponent in the later half", each(lambda t: t.fit(t.halves[1]).exponent)),
     }
     ends = {
-        "window_start": [t.window.first for t in found],
-        "window_end": [t.window.last for t in found],
-        "earlier_end": [t.halves[0].last for t in found],
-        "later_start": [t.halves[1].first for t in found],
+        "window_start": ("first step of the window", each(lambda t: t.million_steps(t.window.first))),
+        "window_end": ("last step of the window", each(lambda t: t.million_steps(t.window.last))),
+        "earlier_end": ("last step of its earlier half", each(lambda t: t.million_steps(t.halves[0].last))),
+        "later_start": ("first step of its later half", each(lambda t: t.million_steps(t.halves[1].first))),
     }
-    for name, rows in ends.items():
-        steps = [t.million_steps(row) for t, row in zip(found, rows, strict=True)]
-        figures[f"{name}_{key}"] = over(name.replace("_", " of the ") + " of the window", steps, "M steps")
+    for name, (says, steps) in ends.items():
+        figures[f"{name}_{key}"] = over(says, steps, "M steps")
     for name, text in PREDICTIONS.items():
-        figures[f"{name}_{key}"] = over(text, [t.slope(t.window, t.foretold[name]) for t in found])
-        figures[f"{name}_log_error_{key}"] = over(
-            f"{text}: rms log error of its losses", [_log_error(t, t.foretold[name]) for t in found], "nats"
+        figures[f"{name}_{key}"] = over(
+            text, each(lambda t, name=name: t.fit(t.window, t.foretold[name]).exponent)
         )
-    forms = [compare_forms(t.examples[t.window.rows], t.loss[t.window.rows]) for t in found]
+        figures[f"{name}_log_error_{key}"] = over(
+            f"rms log error of losses: {text}",
+            each(lambda t, name=name: log_error(t.foretold[name][t.window.rows], t.loss[t.window.rows])),
+            "nats",
+        )
     figures |= {
-        f"exponent_by_count_{key}": over("exponent of loss against K", [_by(t, t.count) for t in found]),
+        f"exponent_by_count_{key}": over("exponent of loss against K", each(lambda t: _by(t, t.count))),
         f"exponent_by_soft_count_{key}": over(
-            "exponent of loss against the soft count", [_by(t, t.curves.soft_count[:, 0]) for t in found]
+            "exponent of loss against the soft count", each(lambda t: _by(t, t.curves.soft_count[:, 0]))
         ),
         f"exponential_excess_{key}": over(
-            "AICc of an exponential above that of a power law", [form.exponential_excess for form in forms]
+            "AICc of an exponential above that of a power law", each(lambda t: _forms(t).exponential_excess)
         ),
         f"broken_excess_{key}": over(
-            "AICc of a broken power law above that of a power law", [form.broken_excess for form in forms]
+            "AICc of a broken power law above that of a power law", each(lambda t: _forms(t).broken_excess)
         ),
     }
-    figures[f"frontier_{key}"] = over("exponent of K against examples", [_frontier(t) for t in found])
-    figures[f"acquired_{key}"] = over("functions acquired in the end", [t.count[-1] for t in found], "functions")
-    return figures
+    figures[f"frontier_{key}"] = over("exponent of K against examples", each(_frontier))
+    final = [np.nan if t.curves.diverged.any() else t.count[-1] for t in found]
+    figures[f"acquired_{key}"] = over("functions acquired in the end", final, "functions")
+    return at_alpha(alpha, figures)
 
 
-def _log_error(trajectory: DataTrajectory, values: Float[np.ndarray, " evaluations"]) -> float:
+def _forms(trajectory: DataTrajectory) -> Forms:
     rows = trajectory.window.rows
-    return float(np.sqrt(np.mean(np.log(values[rows] / trajectory.loss[rows]) ** 2)))
+    return forms_or_undecided(trajectory.examples[rows], trajectory.loss[rows])
 
 
 def _by(trajectory: DataTrajectory, count: Float[np.ndarray, " evaluations"]) -> float:
     """Exponent of loss against a count; undefined where the window sees fewer than three different ones."""
     rows = trajectory.window.rows
-    if len(np.unique(count[rows])) < FEWEST:
-        return np.nan
-    return fit_power_law(count[rows], trajectory.loss[rows]).exponent
+    return power_law_or_nothing(count[rows], trajectory.loss[rows]).exponent
 
 
 def _frontier(trajectory: DataTrajectory) -> float:
     rows = trajectory.window.rows
-    return -fit_power_law(trajectory.examples[rows], np.maximum(trajectory.count[rows], 0.5)).exponent
+    return -power_law_or_nothing(trajectory.examples[rows], np.maximum(trajectory.count[rows], 0.5)).exponent
 
 
 CLAIM = Claim(

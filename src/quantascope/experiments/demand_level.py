@@ -1,7 +1,11 @@
 """The demand exponents that the scaling claims prescribe, and the runs at each of them."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
 from quantascope.config import Config, Positive, PositiveFloat
 from quantascope.experiments.cohort_learner import CohortLearner
+from quantascope.experiments.result import Estimate
 from quantascope.tasks.hsp import ClosureDemand
 from quantascope.theory import exponent
 
@@ -26,11 +30,11 @@ BETAS = (2.29739671, 2.37841423, 2.53)
 
 
 PREDICTIONS = {
-    "predicted": "exponent that Q-dynamics foretells for this forest at the measured K",
-    "predicted_direct": "the same if every function is learned as a shortcut",
-    "predicted_soft": "the same at the soft count in place of K (added after the runs were seen)",
-    "reconstructed": "exponent of the loss of the functions that were really acquired",
-    "fractional": "the same if functions count by their coefficients (added after the runs were seen)",
+    "predicted": "exponent by Q-dynamics at the measured K",
+    "predicted_direct": "exponent by Q-dynamics at the measured K, every function a shortcut",
+    "predicted_soft": "exponent by Q-dynamics at the soft count (added after the runs were seen)",
+    "reconstructed": "exponent by the functions that were really acquired",
+    "fractional": "exponent by unmet shares of functions (added after the runs were seen)",
 }
 """What the exponent of the loss is compared with."""
 
@@ -43,6 +47,25 @@ def key_of(alpha: float) -> str:
     """
     text = f"{alpha:.3f}"
     return text.removesuffix("0").replace(".", "_")
+
+
+def at_alpha(alpha: float, figures: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """The figures of a level, each saying which."""
+    return {key: replace(figure, says=f"{figure.says}, α = {alpha:.3f}") for key, figure in figures.items()}
+
+
+def refuse_equal_names(alphas: Sequence[float]) -> None:
+    """Exponents that figures and runs cannot tell apart.
+
+    >>> refuse_equal_names([0.2, 0.2001])
+    Traceback (most recent call last):
+    ValueError: exponents 0.2, 0.2001 are not all different to three decimals, which name their runs; spread them
+    """
+    if len({key_of(alpha) for alpha in alphas}) < len(alphas):
+        said = ", ".join(f"{alpha:.4g}" for alpha in alphas)
+        raise ValueError(
+            f"exponents {said} are not all different to three decimals, which name their runs; spread them"
+        )
 
 
 def at_level(learner: CohortLearner, beta: float, seed: int) -> CohortLearner:

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from quantascope.config import Config, Count, Distinct, Positive, PositiveFloat
 from quantascope.experiments.claim import Claim
-from quantascope.experiments.demand_level import BETAS, key_of
+from quantascope.experiments.demand_level import BETAS, at_alpha, key_of
 from quantascope.experiments.result import Estimate
 from quantascope.theory import exponent
 from quantascope.theory.finite_size import REACH, SizeBias, size_biases
@@ -54,20 +54,21 @@ def measure(config: FiniteSize, evidence: Mapping[str, Any]) -> dict[str, Estima
     over = Estimate.over_runs
     for beta in config.betas:
         alpha, found = exponent(config.branching, beta), biases(config, beta)
-        key = key_of(alpha)
+        key, level = key_of(alpha), {}
         for power in (2, 4, 6, 9):
             nearest = min(found, key=lambda one, power=power: abs(np.log10(one.quanta) - power))
             for order in ("compositional", "direct"):
-                figures[f"{order}_{key}_at_1e{power}"] = over(
+                level[f"{order}_{key}_at_1e{power}"] = over(
                     f"exponent fitted to {nearest.quanta:,} quanta, {order} order", [getattr(nearest, order)]
                 )
         for order in ("compositional", "direct"):
             enough = [one.quanta for one in found if abs(getattr(one, order) / alpha - 1) < 0.05]
-            figures[f"{order}_{key}_within_5_percent"] = over(
+            level[f"{order}_{key}_within_5_percent"] = over(
                 f"quanta from which the fitted exponent is within 5 % of α, {order} order",
                 [float(min(enough)) if enough else np.nan],
                 "quanta",
             )
+        figures |= at_alpha(alpha, level)
     return figures
 
 

@@ -3,9 +3,10 @@
 Networks of several widths learn a forest from training sets of several sizes, up to endless; steps are read off
 the same trajectories. The joint frontier, separate laws and an additive law are fitted to some cells of that grid
 and foretell the others. Runs on small sets overfit; as with early stopping, a cell holds the best evaluation up to
-its step.
+its step, each the median of itself and its neighbours.
 """
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
@@ -20,21 +21,13 @@ from quantascope.experiments.cohort_learner import CohortCurves, CohortLearner, 
 from quantascope.experiments.cost import total_cost
 from quantascope.experiments.demand_level import BETAS, at_level
 from quantascope.experiments.result import Estimate
-from quantascope.scaling import compositional_order, fit_power_law, loss_after, median_of_neighbours
-from quantascope.scaling.joint import (
-    Cells,
-    JointLaw,
-    fit_additive,
-    fit_joint,
-    fit_separately,
-    log_error,
-)
+from quantascope.scaling import compositional_order, fit_power_law, log_error, loss_after, median_of_neighbours
+from quantascope.scaling.joint import RESOURCES, Cells, JointLaw, fit_additive, fit_joint, fit_separately
 from quantascope.tasks.hsp import Forest, RegularFamily
 from quantascope.training import OptimizerConfig, TrainingConfig
 
 Curves = Mapping[str, CohortCurves]
 SPLITS = ("interpolated", "extrapolated")
-RESOURCES = ("parameters", "examples", "steps")
 
 
 class JointFrontier(Config):
@@ -54,6 +47,11 @@ class JointFrontier(Config):
     def _refuse_small_grids(self) -> "JointFrontier":
         if min(len(self.learner.widths), len(self.steps)) < 3 or len(self.examples) < 2:
             raise ValueError("a grid needs three widths, three steps and two sizes of training set")
+        if len(self.steps) % 3 == 0:
+            raise ValueError(
+                f"with {len(self.steps)} steps, every third cell is of the last step and nothing is interpolated; "
+                "give a number of steps that three does not divide"
+            )
         if max(self.steps) > self.learner.training.steps:
             raise ValueError(f"step {max(self.steps)} is beyond the last, {self.learner.training.steps}")
         return self
@@ -85,28 +83,25 @@ def grid_of(config: JointFrontier, curves: Curves, seed: int) -> Grid:
     """Read the grid of a seed off its trajectories."""
     rows: list[tuple[float, ...]] = []
     held: list[tuple[bool, bool]] = []
+    place = itertools.count()
     for size in (*config.examples, None):
         run = curves[_label(size, seed)]
         for width, parameters in enumerate(run.parameters.tolist()):
             count = np.maximum.accumulate(median_of_neighbours(run.acquired[:, width].sum(-1).astype(float)))
             loss = np.minimum.accumulate(median_of_neighbours(run.loss[:, width]))
             for step in config.steps:
+                third = next(place) % 3 == 2
                 at = int(np.searchsorted(run.step, step, side="right")) - 1
                 if not np.isfinite(loss[at]):
                     continue
-                held.append((len(rows) % 3 == 2, width == len(run.parameters) - 1 or step == max(config.steps)))
+                held.append((third, width == len(run.parameters) - 1 or step == max(config.steps)))
                 rows.append((parameters, size or np.inf, step, max(count[at], 0.5), loss[at]))
     masks = np.array(held).T
     return Grid(
-        build_forest_of(curves, seed),
+        curves[_label(None, seed)].forest,
         Cells(*np.array(rows, dtype=float).T),
         dict(zip(SPLITS, masks, strict=True)),
     )
-
-
-def build_forest_of(curves: Curves, seed: int) -> Forest:
-    """The forest that all runs of a seed learned."""
-    return curves[_label(None, seed)].forest
 
 
 @dataclass(frozen=True)
@@ -198,7 +193,7 @@ CLAIM = Claim(
                 ),
             ),
             examples=(2**11, 2**14),
-            steps=(500, 1_000, 2_000),
+            steps=(200, 500, 1_000, 2_000),
             seeds=(0, 1),
         ),
         "full": JointFrontier(

@@ -19,19 +19,27 @@ from quantascope.errors import Diverged
 from quantascope.experiments.claim import Claim
 from quantascope.experiments.cohort_learner import CohortCurves, CohortLearner, learn, prepare
 from quantascope.experiments.cost import total_cost
-from quantascope.experiments.demand_level import BETAS, PREDICTIONS, Level, at_level, key_of
+from quantascope.experiments.demand_level import (
+    BETAS,
+    PREDICTIONS,
+    Level,
+    at_alpha,
+    at_level,
+    key_of,
+    refuse_equal_names,
+)
 from quantascope.experiments.result import Estimate
 from quantascope.scaling import (
-    FEWEST,
     bootstrap_exponent,
-    compare_forms,
     compositional_order,
     direct_order,
-    fit_power_law,
+    forms_or_undecided,
     fractional,
     last_stable,
+    log_error,
     loss_after,
     median_ending_at,
+    power_law_or_nothing,
     reconstructed,
 )
 from quantascope.tasks.hsp import Forest, RegularFamily
@@ -73,6 +81,12 @@ class ParameterScaling(Config):
                 raise ValueError(f"checkpoints {level.first} to {level.last} are not within the {steps} steps")
         if len(self.learner.widths) < 3:
             raise ValueError(f"{len(self.learner.widths)} widths make no fit; give at least 3")
+        if self.window < self.learner.training.evaluate_every:
+            raise ValueError(
+                f"a window of {self.window} steps may hold no evaluation, one being made every "
+                f"{self.learner.training.evaluate_every}; widen it or evaluate more often"
+            )
+        refuse_equal_names([self.alpha(level) for level in self.levels])
         return self
 
     def alpha(self, level: Level) -> float:
@@ -165,6 +179,13 @@ class Sweep:
     ) -> Float[np.ndarray, " widths"]:
         """Windowed medians of each width that end at its own checkpoint."""
         length = self.config.window if length is None else length
+        if not length:  # the last evaluation alone
+            return np.array(
+                [
+                    column[np.searchsorted(self.step, end, side="right") - 1]
+                    for column, end in zip(values.T, self.checkpoints, strict=True)
+                ]
+            )
         return np.array(
             [
                 median_ending_at(self.step, column, end=int(end), length=length)
@@ -214,7 +235,7 @@ def measure(config: ParameterScaling, curves: Curves) -> dict[str, Estimate]:
     for level in config.levels:
         found = sweeps(config, curves, level)
         figures |= _level_figures(config.alpha(level), found)
-        fits.append([fit_power_law(s.parameters, s.selected(s.loss)).r2 for s in found])
+        fits.append([power_law_or_nothing(s.parameters, s.selected(s.loss)).r2 for s in found])
         lost.append([int(s.diverged.sum()) for s in found])
     over = Estimate.over_runs
     figures["r2_across_alphas"] = over("mean R² of the fits at all levels", np.mean(fits, axis=0))
@@ -230,11 +251,11 @@ def _level_figures(alpha: float, found: Sequence[Sweep]) -> dict[str, Estimate]:
     soft = np.array([s.without_diverged(s.selected(s.soft_count)) for s in found])
     each = [s.foretold() for s in found]
     foretold = {name: np.array([one[name] for one in each]) for name in PREDICTIONS}
-    fits = [fit_power_law(x, y) for x, y in zip(size, loss, strict=True)]
+    fits = [power_law_or_nothing(x, y) for x, y in zip(size, loss, strict=True)]
     over = Estimate.over_runs
     figures = {
         f"target_{key}": over("prescribed exponent α", [alpha]),
-        f"exponent_{key}": exponent_over(f"exponent of loss against parameters, α = {alpha:.3f}", size, loss),
+        f"exponent_{key}": exponent_over("exponent of loss against parameters", size, loss),
         f"relative_error_{key}": over(
             "error of the exponent relative to α", [100 * abs(fit.exponent - alpha) / alpha for fit in fits], "%"
         ),
@@ -244,16 +265,14 @@ def _level_figures(alpha: float, found: Sequence[Sweep]) -> dict[str, Estimate]:
         f"{name}_{key}": exponent_over(PREDICTIONS[name], size, values) for name, values in foretold.items()
     }
     for name, values in foretold.items():
-        error = np.sqrt(np.nanmean(np.log(values / loss) ** 2, axis=1))
-        figures[f"{name}_log_error_{key}"] = over(
-            f"{PREDICTIONS[name]}: rms log error of its losses", error, "nats"
-        )
+        error = [log_error(*pair) for pair in zip(values, loss, strict=True)]
+        figures[f"{name}_log_error_{key}"] = over(f"rms log error of losses: {PREDICTIONS[name]}", error, "nats")
     known = np.maximum(count, 0.5)  # a network that acquired nothing still has its place on a logarithmic axis
     figures |= {
         f"frontier_{key}": negated(exponent_over("exponent of K against parameters", size, known)),
         f"exponent_by_count_{key}": exponent_over("exponent of loss against K", known, loss),
         f"predicted_by_count_{key}": exponent_over(
-            "exponent of loss against K that Q-dynamics foretells", known, foretold["predicted"]
+            "exponent of loss against K by Q-dynamics", known, foretold["predicted"]
         ),
         f"exponent_by_soft_count_{key}": exponent_over("exponent of loss against the soft count", soft, loss),
     }
@@ -266,9 +285,9 @@ def _level_figures(alpha: float, found: Sequence[Sweep]) -> dict[str, Estimate]:
     for name, length in {"no_window": 0, "double_window": 2 * found[0].config.window}.items():
         otherwise = np.array([s.selected(s.loss, length) for s in found])
         figures[f"exponent_{key}_{name}"] = exponent_over(
-            f"exponent with a {name.replace('_', ' ')}", size, otherwise
+            f"exponent over {length} steps before the checkpoint", size, otherwise
         )
-    return figures | form_figures(key, size, loss)
+    return at_alpha(alpha, figures | form_figures(key, size, loss))
 
 
 def exponent_over(says: str, x: Float[np.ndarray, "seeds sizes"], y: Float[np.ndarray, "seeds sizes"]) -> Estimate:
@@ -276,16 +295,13 @@ def exponent_over(says: str, x: Float[np.ndarray, "seeds sizes"], y: Float[np.nd
 
     The bootstrap interval draws seeds and sizes anew.
     """
-    values = [
-        fit_power_law(a, b).exponent if len(np.unique(a[np.isfinite(a)])) >= FEWEST else np.nan
-        for a, b in zip(x, y, strict=True)
-    ]
+    values = [power_law_or_nothing(a, b).exponent for a, b in zip(x, y, strict=True)]
     return replace(Estimate.over_runs(says, values), bootstrap=bootstrap_exponent(x, y))
 
 
 def negated(estimate: Estimate) -> Estimate:
     """The same with the opposite sign, for what grows."""
-    flip = [-value for value in estimate.values]
+    flip = [*(-value for value in estimate.values), *[np.nan] * estimate.undefined]
     ends = estimate.bootstrap
     return replace(
         Estimate.over_runs(estimate.says, flip, estimate.unit),
@@ -296,13 +312,17 @@ def negated(estimate: Estimate) -> Estimate:
 def form_figures(
     key: str, x: Float[np.ndarray, "seeds sizes"], y: Float[np.ndarray, "seeds sizes"]
 ) -> dict[str, Estimate]:
-    """How much worse other forms than a power law describe all seeds together; intervals by drawing seeds anew."""
+    """How much worse other forms than a power law describe all seeds together; intervals by drawing seeds anew.
+
+    Fewer than three seeds have no interval, as for other figures. A seed that is drawn twice counts twice, which
+    exaggerates differences: these intervals reach too far from zero.
+    """
     rng = np.random.default_rng(0)
     drawn = [
         tuple(range(len(x))),
-        *(tuple(sorted(row)) for row in rng.integers(len(x), size=(500, len(x))).tolist()),
+        *(tuple(sorted(row)) for row in rng.integers(len(x), size=(500, len(x))).tolist() if len(x) >= 3),
     ]
-    known = {rows: compare_forms(x[list(rows)].ravel(), y[list(rows)].ravel()) for rows in set(drawn)}
+    known = {rows: forms_or_undecided(x[list(rows)].ravel(), y[list(rows)].ravel()) for rows in set(drawn)}
     forms = [known[rows] for rows in drawn]
     return {
         f"exponential_excess_{key}": Estimate.pooled(
@@ -330,7 +350,7 @@ def _paper_checkpoints(config: ParameterScaling, curves: Curves) -> dict[str, Es
             for million in millions if key_of(stated) == key else ():
                 reached = found[0].step[-1] >= million * MILLION
                 r2 = (
-                    [fit_power_law(s.parameters, s.at(s.loss, million * MILLION)).r2 for s in found]
+                    [power_law_or_nothing(s.parameters, s.at(s.loss, million * MILLION)).r2 for s in found]
                     if reached
                     else []
                 )

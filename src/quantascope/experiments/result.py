@@ -1,7 +1,7 @@
 """`Estimate` and `Result`: what a claim measured, with intervals over runs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, SupportsFloat
 
 import numpy as np
@@ -56,12 +56,18 @@ class Estimate:
     def pooled(cls, says: str, values: Sequence[float], unit: str = "") -> "Estimate":
         """One value of all runs together, which comes first; the others are of runs drawn anew, for its interval.
 
+        Draws that do not define the figure are left out; without any there is no interval.
+
         >>> Estimate.pooled("slope", [2.0, 0.0, 1.0, 2.0, 3.0, 4.0]).low
         0.1
         """
         value, *drawn = values
-        low, high = (float(end) for end in np.percentile(drawn, [2.5, 97.5]))
-        return cls(says, unit, (float(value),), 0, float(value), low, high, (low, high))
+        defined = [one for one in drawn if np.isfinite(one)]
+        alone = cls.over_runs(says, [value], unit)
+        if alone.mean is None or not defined:
+            return alone
+        low, high = (float(end) for end in np.percentile(defined, [2.5, 97.5]))
+        return replace(alone, low=low, high=high, bootstrap=(low, high))
 
     @property
     def runs(self) -> str:

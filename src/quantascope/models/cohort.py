@@ -1,7 +1,7 @@
 """`Cohort`: networks of several widths that learn from the same batches, as one model.
 
 They share what a batch costs to draw and one optimizer; nothing else passes between them. A network that
-diverges fills itself with NaN and leaves the others as they are.
+diverges is filled with NaN and leaves the others as they are.
 """
 
 from collections.abc import Sequence

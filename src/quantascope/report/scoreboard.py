@@ -160,7 +160,7 @@ class Mechanism:
         return [self.claim, *shown]
 
 
-MECHANISM_COLUMNS = ("claim", "law", "finite-system prediction", "measured")
+MECHANISM_COLUMNS = ("claim", "law", "finite system at measured K", "measured")
 
 
 def mechanism(rows: list[Row]) -> list[Mechanism]:

@@ -8,8 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from quantascope.artefact import write_bytes, write_json
-from quantascope.errors import InvalidConfig
-from quantascope.experiments import CLAIMS, Reproduction, Result
+from quantascope.experiments import Reproduction, Result
 from quantascope.experiments.discovery import Discovery
 from quantascope.experiments.naming_source import Source
 from quantascope.program import CompiledProgram
@@ -103,12 +102,10 @@ def print_simulation(outcome: ClassAcquisitions, sizes: Mapping[int, SizeBias], 
         table.add_row(f"{depth}", f"{quanta:,}", *("" if value is None else f"{value:.3g}" for value in others))
     console().print(table)
     print(
-        "demand: closure demand of a node; query: its query probability; first, last: when the class is acquired,"
+        "demand p: closure demand of a node; query: its query probability; first, last: when the class is\n"
+        "acquired if a quantum takes 1/p (κ = 1); loss: unmet query probability after that; exponent: what one\n"
+        "would fit to the loss of a forest that ends here, learned in the order of the poset, or by query."
     )
-    print(
-        "in units of κ/p; loss: unmet query probability after that; exponent: what one would fit to the loss of a"
-    )
-    print("forest that ends at this depth, learned in the order of the poset, or directly by query probability.")
 
 
 def print_program(compiled: CompiledProgram) -> None:
@@ -173,10 +170,8 @@ def _captured(table: Table) -> str:
 
 
 def publish_result(done: Reproduction, results: Path) -> None:
-    """Copy a result and its figure to the folder of committed results; a changed preset is not one."""
+    """Copy a result and its figure to the folder of committed results."""
     result = done.result
-    if done.config != CLAIMS[result.claim].presets[result.preset]:
-        raise InvalidConfig(f"settings of the {result.preset} preset were changed; publish it without --set")
     name = f"{result.claim}-{result.preset}"
     for suffix in (".png", ".svg"):
         write_bytes(results / "figures" / f"{name}{suffix}", (done.folder / f"figure{suffix}").read_bytes())

@@ -52,6 +52,25 @@ def fit_power_law(
     return PowerLawFit(-float(fit.params[1]), float(fit.params[0]), float(fit.rsquared), int(usable.sum()))
 
 
+def power_law_or_nothing(x: Num[np.ndarray, " points"], loss: Float[np.ndarray, " points"]) -> PowerLawFit:
+    """The fit, all of it NaN where fewer than three different sizes have a finite, positive loss.
+
+    >>> power_law_or_nothing(np.array([1.0, 2.0, 4.0]), np.array([1.0, np.nan, 0.5])).exponent
+    nan
+    """
+    try:
+        return fit_power_law(x, loss)
+    except InvalidConfig:
+        return PowerLawFit(np.nan, np.nan, np.nan, 0)
+
+
+def log_error(predicted: Float[np.ndarray, " points"], measured: Float[np.ndarray, " points"]) -> float:
+    """Root-mean-square log ratio over the points that were measured; infinite if a loss of zero was foretold."""
+    known = np.isfinite(measured)
+    with np.errstate(divide="ignore"):
+        return float(np.sqrt(np.mean(np.log(predicted[known] / measured[known]) ** 2))) if known.any() else np.nan
+
+
 def bootstrap_exponent(
     x: Num[np.ndarray, "seeds sizes"],
     loss: Float[np.ndarray, "seeds sizes"],

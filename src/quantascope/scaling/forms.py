@@ -56,6 +56,18 @@ def compare_forms(x: Num[np.ndarray, " points"], loss: Float[np.ndarray, " point
     )
 
 
+def forms_or_undecided(x: Num[np.ndarray, " points"], loss: Float[np.ndarray, " points"]) -> Forms:
+    """The same, all NaN where the points are too few to tell forms apart.
+
+    >>> forms_or_undecided(np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.0])).broken_excess
+    nan
+    """
+    try:
+        return compare_forms(x, loss)
+    except InvalidConfig:
+        return Forms(np.nan, np.nan, np.nan)
+
+
 def _residual(columns: list[np.ndarray], target: np.ndarray) -> float:
     design = np.column_stack(columns)
     return float(np.sum((target - design @ np.linalg.lstsq(design, target)[0]) ** 2))

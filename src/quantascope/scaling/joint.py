@@ -19,6 +19,7 @@ from scipy.optimize import least_squares
 
 from quantascope.errors import InvalidConfig
 
+RESOURCES = ("parameters", "examples", "steps")
 _STARTS = 8
 _LARGEST_SHARPNESS = 20.0
 
@@ -78,7 +79,7 @@ class JointLaw:
 
 
 def fit_joint(cells: Cells, *, seed: int = 0) -> JointLaw:
-    """Least squares in log K from several starts."""
+    """Robust least squares in log K (residuals beyond 0.1 count linearly), the best of several starts."""
     resources, target = cells.resources, np.log(cells.count)
     middle = np.array([np.median(np.log(column[np.isfinite(column)])) for column in resources.T])
 
@@ -109,7 +110,7 @@ def fit_separately(cells: Cells) -> JointLaw:
         x, y = np.log(resources[chosen, axis]), np.log(cells.count[chosen])
         if len(np.unique(x)) < 2:
             raise InvalidConfig(
-                f"resource {axis} has fewer than two sizes where the others are largest; widen the grid"
+                f"{RESOURCES[axis]} have fewer than two sizes where the others are largest; widen the grid"
             )
         slope, intercept = np.polyfit(x, y, 1)
         exponents.append(slope)
@@ -131,7 +132,7 @@ class AdditiveLaw:
 
 
 def fit_additive(cells: Cells, *, seed: int = 0) -> AdditiveLaw:
-    """Least squares in log L from several starts, every part positive."""
+    """Robust least squares in log L, as for the joint law, every part positive."""
     resources, target = cells.resources, np.log(cells.loss)
     middle = np.array([np.median(column[np.isfinite(column)]) for column in resources.T])
 
@@ -146,11 +147,6 @@ def fit_additive(cells: Cells, *, seed: int = 0) -> AdditiveLaw:
         seed=seed,
     )
     return law(found)
-
-
-def log_error(predicted: Float[np.ndarray, " cells"], measured: Float[np.ndarray, " cells"]) -> float:
-    """Root-mean-square difference of logarithms."""
-    return float(np.sqrt(np.mean(np.log(predicted / measured) ** 2)))
 
 
 def _best_of_starts(

@@ -54,13 +54,13 @@ def last_stable(
 
 
 def median_of_neighbours(values: Float[np.ndarray, " evaluations"]) -> Float[np.ndarray, " evaluations"]:
-    """Median of each value and its immediate neighbours; two values at either end.
+    """Median of each value and its immediate neighbours; two values at either end. NaN beside a NaN.
 
     >>> median_of_neighbours(np.array([1.0, 5.0, 3.0, 3.0])).tolist()
     [3.0, 3.0, 3.0, 3.0]
     """
-    padded = np.pad(values, 1, constant_values=np.nan)
-    return np.nanmedian(np.stack([padded[:-2], padded[1:-1], padded[2:]]), axis=0)
+    near = [values[max(0, index - 1) : index + 2] for index in range(len(values))]
+    return np.array([np.median(some) for some in near])
 
 
 @dataclass(frozen=True)

@@ -133,6 +133,10 @@ def prescribed_classes(*, roots: int, branching: int, depth: int, alpha: float) 
     _class_counts(roots, branching, depth)  # too large a forest is named before its demand vanishes
     beta = beta_for(branching, alpha)
     demand = closure_demand(roots, depth, beta)
+    if not demand.all():
+        raise InvalidConfig(
+            f"alpha {alpha!r} leaves depth {np.argmin(demand)} no demand that is a number; lower alpha or depth"
+        )
     weight = query_by_depth(roots, branching, depth, beta)
     return DepthClasses(
         roots=roots, branching=branching, demand=demand, complexity=np.ones_like(demand), weight=weight

@@ -32,10 +32,11 @@ def draw(reproduction: Reproduction) -> Figure:
 
 def _law(axes: Axes, levels: Levels) -> None:
     for (alpha, found), (colour, _) in zip(levels, LEVEL_STYLES, strict=False):
-        for place, one in enumerate(found):
+        first = next((one for one in found if one.learned), None)
+        for one in found:
             seen = one.curves.step > 0
             axes.plot(one.examples[seen], one.loss[seen], color=colour, linewidth=0.6, alpha=0.5)
-            if place == 0:
+            if one is first:
                 x, fit = one.examples[one.window.rows], one.fit(one.window)
                 axes.plot(
                     x, fit(x), color=colour, linewidth=1.6, label=f"α = {alpha:.3g}: slope {fit.exponent:.3f}"
@@ -46,7 +47,7 @@ def _law(axes: Axes, levels: Levels) -> None:
     log_axes(axes, x="steps", y="probability")
     axes.set(xlabel="examples D", ylabel="held-out loss (bits)")
     axes.tick_params(axis="x", labelrotation=25)
-    axes.legend(loc="lower left", title="fit of the first seed")
+    axes.legend(loc="lower left", title="fit of one seed")
     title(axes, "a", "loss against examples (dashed: the law)")
 
 

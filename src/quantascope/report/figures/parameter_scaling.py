@@ -8,7 +8,7 @@ from quantascope.experiments import Reproduction
 from quantascope.experiments.demand_level import key_of
 from quantascope.experiments.parameter_scaling import Sweep, sweeps
 from quantascope.report.figures.style import GREY, LEVEL_STYLES, exponent_panel, log_axes, panels, title
-from quantascope.scaling import compositional_order, direct_order, fit_power_law, loss_after
+from quantascope.scaling import compositional_order, direct_order, loss_after, power_law_or_nothing
 
 Levels = list[tuple[float, list[Sweep]]]
 
@@ -17,7 +17,7 @@ def draw(reproduction: Reproduction) -> Figure:
     """Loss against parameters, the slope over training, loss against K with its prediction, and the exponents."""
     config = reproduction.config
     levels = [(config.alpha(level), sweeps(config, reproduction.evidence, level)) for level in config.levels]
-    figure, (law, drift, frontier, exponents) = panels(4, width=3.4, height=3.1)
+    figure, (law, drift, frontier, exponents) = panels(4, width=3.7, height=3.1)
     _law(law, levels)
     _drift(drift, levels)
     _frontier(frontier, levels)
@@ -33,8 +33,8 @@ def draw(reproduction: Reproduction) -> Figure:
 def _law(axes: Axes, levels: Levels) -> None:
     for (alpha, found), (colour, marker) in zip(levels, LEVEL_STYLES, strict=False):
         size, loss = found[0].parameters, np.array([s.selected(s.loss) for s in found])
-        mean = np.exp(np.nanmean(np.log(loss), 0))
-        fit = fit_power_law(size, mean)
+        mean = np.exp(np.ma.masked_invalid(np.log(loss)).mean(0).filled(np.nan))  # of seeds that did not diverge
+        fit = power_law_or_nothing(size, mean)
         for one in loss:
             axes.plot(size, one, marker, color=colour, markersize=3, alpha=0.5, markeredgewidth=0)
         axes.plot(size, fit(size), color=colour, label=f"α = {alpha:.3g}: slope {fit.exponent:.3f}")
@@ -50,10 +50,15 @@ def _drift(axes: Axes, levels: Levels) -> None:
     for (alpha, found), (colour, _) in zip(levels, LEVEL_STYLES, strict=False):
         steps = found[0].step[found[0].step >= found[0].config.window]
         slopes = np.array(
-            [[fit_power_law(s.parameters, s.at(s.loss, int(step))).exponent for step in steps] for s in found]
+            [
+                [power_law_or_nothing(s.parameters, s.at(s.loss, int(step))).exponent for step in steps]
+                for s in found
+            ]
         )
-        axes.plot(steps, slopes.mean(0), color=colour)
-        axes.fill_between(steps, slopes.min(0), slopes.max(0), color=colour, alpha=0.2, linewidth=0)
+        slopes = slopes[np.isfinite(slopes).all(1)]
+        if len(slopes):
+            axes.plot(steps, slopes.mean(0), color=colour)
+            axes.fill_between(steps, slopes.min(0), slopes.max(0), color=colour, alpha=0.2, linewidth=0)
         axes.axhline(alpha, color=colour, linestyle="--", linewidth=0.8)
     axes.set(xlabel="training step", ylabel="fitted exponent", ylim=(0, None))
     axes.ticklabel_format(axis="x", style="plain")
