@@ -25,7 +25,7 @@ FIRST_INTERVAL = 0.9
 """A curve has nearly all of its mass in the first interval if it has this share of it there."""
 
 EDGE = OptimizerConfig(name="adam", learning_rate=0.005, betas=(0.0, 0.99))
-"""On development seeds 100 and 101 the loss rose in 24 and 18 % of 120 steps; it fell from 4.0 to 0.03 and 0.02."""
+"""On development seeds 100 and 101 the loss rose in 24 and 18 % of 120 steps, and fell from 4.0 to below 0.03."""
 
 
 class RecoverQuanta(Config):
