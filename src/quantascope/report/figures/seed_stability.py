@@ -28,7 +28,7 @@ def draw(reproduction: Reproduction) -> Figure:
 def _matches(axes: Axes, found: list[Recurrence], strict: list[Recurrence], rule: str, colour: str) -> None:
     values = np.sort(np.concatenate([one.mcc[np.isfinite(one.mcc)] for one in found]))[::-1]
     axes.plot(np.linspace(0, 100, len(values)), values, color=colour, linewidth=1.8, label=f"{rule} rule")
-    for runs, style, says in ((found, ":", "chance"), (strict, "--", "output word")):
+    for runs, style, says in ((found, ":", "chance"), (strict, "--", "chance within words")):
         level = float(np.nanmean(np.concatenate([one.chance for one in runs])))
         axes.axhline(level, color=colour, linestyle=style, linewidth=1.2, label=f"{says}, {rule} rule")
     axes.set(xlabel="matched pairs (%), best first", ylabel="correlation of supports (MCC)", xlim=(0, 100))
@@ -38,19 +38,18 @@ def _matches(axes: Axes, found: list[Recurrence], strict: list[Recurrence], rule
 def _quanta(axes: Axes, discovery: Discovery, found: Recurrence, strict: Recurrence) -> None:
     order = np.argsort(discovery.acquired, kind="stable")
     others = [run for run in range(found.chance.shape[1]) if run != found.run]
-    for run in others:
-        beyond = strict.recurs[order, run]
+    beyond = strict.recurs[order][:, others]
+    row = np.indices(beyond.shape)[0]
+    for chosen, filled, says in ((beyond, BLUE, "beyond the output word"), (~beyond, "none", "not beyond it")):
         axes.scatter(
-            found.mcc[order, run],
-            range(len(order)),
-            facecolors=np.where(beyond, BLUE, "none"),
+            found.mcc[order][:, others][chosen],
+            row[chosen],
+            facecolors=filled,
             edgecolors=BLUE,
             s=20,
             linewidths=0.9,
-            alpha=0.8,
+            label=says,
         )
-    axes.scatter([], [], color=BLUE, s=20, label="beyond the output word")
-    axes.scatter([], [], facecolors="none", edgecolors=BLUE, s=20, label="not beyond it")
     axes.axvline(float(np.nanmean(found.chance)), color=VERMILLION, linestyle=":", linewidth=1.2, label="chance")
     labels = [f"{discovery.names[index]}  {', '.join(discovery.words(index, most=2))}" for index in order.tolist()]
     axes.set_yticks(range(len(order)), labels)
