@@ -1,18 +1,21 @@
 """From a small source to its quanta, and back from the run directory."""
 
 import json
+import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from safetensors.torch import load_file, save_file
 
+from quantascope.artefact import read_facts, write_tensors
 from quantascope.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.experiments import acquisition_order, recover_quanta, seed_stability
 from quantascope.experiments.discovery import discover, event_map, measure_field
 from quantascope.experiments.hsp_learner import HSPLearner
 from quantascope.experiments.naming_source import NamingSource, learn_naming, naming_table, read_source
 from quantascope.experiments.recover_quanta import RecoverQuanta
-from quantascope.experiments.source_audit import audit_run
+from quantascope.experiments.source_audit import audit_run, first_order_field
 from quantascope.models import TransformerConfig
 from quantascope.priority import Factors
 from quantascope.run import RunDirectory
@@ -125,6 +128,7 @@ def test_an_audit_of_a_sound_source_finds_nothing_and_reports_how_smooth_it_was(
     assert report.findings == []
     assert report.rising_share == 0
     assert 0.5 < report.first_order_account < 2
+    assert report.event_correlation > 0.9
     assert "8 checkpoints, nothing wrong" in report.text()
     json.dumps(report.to_json())
 
@@ -135,6 +139,34 @@ def test_an_audit_misses_a_checkpoint_and_sees_the_edge_of_stability(tmp_path):
     assert {finding.kind for finding in audit_run(path).findings} & {"rising loss", "first order", "jump"}
     (path / "checkpoints" / "step-00000012.safetensors").unlink()
     assert [f.says for f in audit_run(path).findings if f.kind == "missing step"] == ["step 12 is missing"]
+
+
+def test_an_audit_looks_at_the_first_order_account_event_by_event(source, monkeypatch):
+    true = first_order_field(source)
+    wrong = replace(true, values=true.values[:, ::-1])
+    monkeypatch.setattr("quantascope.experiments.source_audit.first_order_field", lambda source: wrong)
+    report = audit_run(source.path)
+    assert report.first_order_account == pytest.approx(true.completeness)
+    (finding,) = report.findings
+    assert finding.kind == "first order"
+    assert f"correlation {report.event_correlation:.2f} by event; the gradient rule does not" in finding.says
+
+
+def test_an_audit_sees_wrong_checkpoints_by_their_loss_even_the_first_and_one_in_line(source, tmp_path):
+    path = shutil.copytree(source.path, tmp_path / "run")
+    before, after = (source.trajectory.at([step]).load(0) for step in (8, 16))
+    wrong = {
+        0: TINY.replace({"seed": 1}).build().state_dict(),
+        12: {name: 0.7 * before[name] + 0.3 * after[name] for name in before},
+    }
+    for step, tensors in wrong.items():
+        file = path / "checkpoints" / f"step-{step:08d}.safetensors"
+        facts = read_facts(file)
+        write_tensors(file, tensors, made_by=TINY.hash(), step=step, mass=facts["mass"])
+    found = audit_run(path).findings
+    assert [(finding.kind, finding.step) for finding in found] == [("other loss", 0), ("other loss", 12)]
+    assert found[0].says.startswith("the checkpoint of step 0 has loss ")
+    assert found[0].says.endswith(f"; in training it was {source.step_loss[0]:.4g}")
 
 
 def test_the_claims_measure_tiny_sources(tmp_path):

@@ -92,7 +92,7 @@ def test_a_small_memory_budget_changes_nothing_but_the_pieces(sgd, rule, monkeyp
     sizes = []
     original = field_module._chunks
     monkeypatch.setattr(field_module, "_chunks", lambda e, chunk: sizes.append(chunk) or original(e, chunk))
-    pieces = measure(sgd, rule=rule, memory=4e4)
+    pieces = measure(sgd, rule=rule, memory=1e5)
     assert 1 <= max(sizes) < len(sgd.events)
     np.testing.assert_allclose(pieces.values, whole.values, rtol=2e-4, atol=1e-6)
 
@@ -101,9 +101,9 @@ def test_the_memory_that_is_used_stays_within_the_budget(sgd):
     from quantascope.priority.memory import PeakMemory
 
     with PeakMemory() as used:
-        measure(sgd, rule="path", memory=4e4)
+        measure(sgd, rule="path", memory=1e5)
     parameters = sum(value.nbytes for value in sgd.trajectory.load(0).values())
-    assert used.peak < 4e4 + 20 * parameters
+    assert used.peak < 1e5 + 20 * parameters
 
 
 def test_too_little_memory_says_how_much_is_needed(sgd):

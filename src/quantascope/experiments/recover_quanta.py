@@ -1,8 +1,9 @@
 """Priority falls into few binary-temporal factors that follow held-out improvement (section 5.1; appendix G.1).
 
 Sources of several seeds are trained as in the paper. Their field is measured by the paper's gradient rule, whose
-figures stand beside the paper's, and along the path. Further sources are trained with Adam at a learning rate
-where the first-order account breaks down, to show what each rule is worth there.
+figures stand beside the paper's, and along the path. Further sources are trained with Adam at the edge of
+stability, where the loss of the full batch oscillates while it falls, to show what each rule is worth there.
+Without momentum (β1 = 0) the edge is reached by steps short enough for the loss along one to be integrated.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,9 @@ SOURCES = "number-naming"
 FIRST_INTERVAL = 0.9
 """A curve has nearly all of its mass in the first interval if it has this share of it there."""
 
+EDGE = OptimizerConfig(name="adam", learning_rate=0.005, betas=(0.0, 0.99))
+"""On development seeds 100 and 101 the loss rose in 24 and 18 % of 120 steps, and fell from 4.0 to below 0.03."""
+
 
 class RecoverQuanta(Config):
     """Sources by seed, and sources beyond first order."""
@@ -30,9 +34,7 @@ class RecoverQuanta(Config):
     source: NamingSource = NamingSource()
     seeds: Seeds = (0, 1, 2, 3, 4)
     threshold: PositiveFloat = 0.03
-    unstable: NamingSource = NamingSource(
-        optimizer=OptimizerConfig(name="adam", learning_rate=0.03), steps=600, replays=0
-    )
+    unstable: NamingSource = NamingSource(optimizer=EDGE, steps=120, replays=0)
     unstable_seeds: Seeds = (0, 1, 2)
 
 
@@ -101,7 +103,7 @@ def measure(config: RecoverQuanta, evidence: Mapping[str, MeasuredSource]) -> di
         found = [source.discovery(rule, config.threshold, panel) for source in sources]
         figures |= {f"{key}{suffix}": one for key, one in _figures(found, by, held_out_only=panel != "priority")}
     for label, chosen in (("", sources), ("_unstable", unstable)):
-        what = "Adam sources" if label else "sources"
+        what = "Adam at the edge of stability" if label else "sources"
         for rule in ("gradient", "path"):
             fields = [source.field(rule) for source in chosen]
             figures[f"completeness_{rule}{label}"] = Estimate.over_runs(
@@ -170,13 +172,7 @@ CLAIM = Claim(
         "quick": RecoverQuanta(
             source=QUICK,
             seeds=(0,),
-            unstable=QUICK.model_copy(
-                update={
-                    "optimizer": OptimizerConfig(name="adam", learning_rate=0.03),
-                    "steps": 100,
-                    "replays": 0,
-                }
-            ),
+            unstable=QUICK.model_copy(update={"optimizer": EDGE, "steps": 60, "replays": 0}),
             unstable_seeds=(0,),
         ),
         "full": RecoverQuanta(),

@@ -1,7 +1,9 @@
 """The audit of a run: its checkpoints as a trajectory, and, of a source of ours, how smoothly it was trained.
 
-A loss that rises at many steps, or a first-order account far from the true loss change, says that training went at
-the edge of stability, where the paper's gradient priority does not measure what was learned.
+Training noted the loss before every update, so each checkpoint but the last must have the loss of its step; one
+that does not, the first included, is of another run or of another step. A loss that rises at many steps, or a
+first-order account that is far from the true loss change, in sum or event by event, says that the paper's gradient
+priority does not measure what was learned.
 """
 
 from dataclasses import asdict, dataclass
@@ -12,24 +14,26 @@ import torch
 
 from quantascope.artefact import read_json
 from quantascope.experiments.naming_source import NamingSource, Source, read_source
-from quantascope.priority import ModuleLosses
-from quantascope.training import Trajectory
+from quantascope.priority import ModuleLosses, PriorityField, priority_field
 from quantascope.training.audit import Finding, audit
 from quantascope.training.trajectory import find_checkpoints
 
 MOST_RISING = 0.05
 """Share of rising steps above which a full-batch training is not smooth."""
+SAME_LOSS = 1e-4
+"""Relative difference up to which a loss is that noted in training, on whatever machine."""
 
 
 @dataclass(frozen=True)
 class AuditReport:
-    """What is wrong with a run, and two figures of a source of ours."""
+    """What is wrong with a run, and three figures of a source of ours."""
 
     path: Path
     checkpoints: int
     findings: list[Finding]
     rising_share: float | None = None
     first_order_account: float | None = None
+    event_correlation: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """For machines."""
@@ -41,7 +45,10 @@ class AuditReport:
         if self.rising_share is not None:
             lines.append(f"the loss rose in {100 * self.rising_share:.1f} % of the steps")
         if self.first_order_account is not None:
-            lines.append(f"first-order credit sums to {self.first_order_account:.2f} of the loss change (ΣP/ΔL)")
+            lines.append(
+                f"first-order credit sums to {self.first_order_account:.2f} of the loss change (ΣP/ΔL), "
+                f"correlation {self.event_correlation:.2f} by event"
+            )
         verdict = f"{len(self.findings)} findings" if self.findings else "nothing wrong"
         return "\n".join([*lines, f"{self.path}: {self.checkpoints} checkpoints, {verdict}"])
 
@@ -51,31 +58,42 @@ def audit_run(path: Path) -> AuditReport:
     source = read_source(path) if _is_source(path) else None
     findings = audit(path, expected=source.config.training.checkpoints if source else ())
     checkpoints = len(find_checkpoints(path))
+    if source and not findings:
+        findings = other_losses(source)
     if source is None or findings:
         return AuditReport(path, checkpoints, findings)
-    rising, account = source.rising_share, first_order_account(source)
+    rising, first_order = source.rising_share, first_order_field(source)
+    account, correlation = first_order.completeness, first_order.event_correlation
     if rising > MOST_RISING:
         says = f"the loss rose in {100 * rising:.1f} % of the steps: training is at the edge of stability"
         findings.append(Finding("rising loss", None, says))
-    if not 0.5 <= account <= 2:
-        says = f"ΣP/ΔL is {account:.3g}: the gradient rule does not hold here; discover with --rule path"
+    if not first_order.reliable:
+        says = (
+            f"ΣP/ΔL is {account:.3g}, correlation {correlation:.2f} by event; the gradient rule does not hold "
+            "here: discover with --rule path"
+        )
         findings.append(Finding("first order", None, says))
-    return AuditReport(path, checkpoints, findings, rising, account)
+    return AuditReport(path, checkpoints, findings, rising, account, correlation)
 
 
-def first_order_account(source: Source) -> float:
-    """ΣP/ΔL of the gradient rule: Λ‖∇L‖² at the start of each interval, summed, over the fall of the loss."""
-    trajectory: Trajectory = source.trajectory.at(source.config.interval_steps)
-    losses = ModuleLosses(source.config.build())
-    credit, values = 0.0, []
-    for index in range(len(trajectory)):
-        leaves = {name: value.requires_grad_() for name, value in trajectory.load(index).items()}
-        loss = losses(leaves, source.events).mean()
-        values.append(float(loss.detach()))
-        if index < len(trajectory) - 1:
-            gradient = torch.autograd.grad(loss, list(leaves.values()))
-            credit += float(trajectory.learning_rate_mass[index] * sum(g.square().sum() for g in gradient))
-    return credit / (values[0] - values[-1])
+@torch.no_grad()
+def other_losses(source: Source) -> list[Finding]:
+    """Checkpoints whose loss is not the one that training noted at their step."""
+    losses, trajectory, findings = ModuleLosses(source.config.build()), source.trajectory, []
+    for index, step in enumerate(trajectory.steps.tolist()):
+        if step >= len(source.step_loss):
+            continue
+        loss, noted = float(losses(trajectory.load(index), source.events).mean()), float(source.step_loss[step])
+        if not abs(loss - noted) <= SAME_LOSS * noted:
+            says = f"the checkpoint of step {step} has loss {loss:.4g}; in training it was {noted:.4g}"
+            findings.append(Finding("other loss", step, says))
+    return findings
+
+
+def first_order_field(source: Source) -> PriorityField:
+    """The gradient rule over all parameters together, on the training events."""
+    trajectory = source.trajectory.at(source.config.interval_steps)
+    return priority_field(trajectory, ModuleLosses(source.config.build()), {"all": "*"}, train=source.events)
 
 
 def _is_source(path: Path) -> bool:

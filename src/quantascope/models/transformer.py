@@ -4,7 +4,7 @@ Pre-LN blocks with biases, exact GELU, learned absolute positions, an untied hea
 valid tokens alone: padding costs nothing but a place in the attention grid, and where only predictions are
 wanted, the last block runs on the predicting rows alone. What each block adds to the stream is exposed.
 
-Attention is an explicit softmax, since forward-mode derivatives do not pass through the fused kernels.
+Attention is an explicit softmax, since the fused kernels cannot be differentiated twice.
 """
 
 import math

@@ -14,7 +14,7 @@ from quantascope.priority.ordering import (
     mean_acquisition,
     ordering,
 )
-from quantascope.priority.stability import Match, Recurrence, chance_matches, match, recurrence
+from quantascope.priority.stability import Match, Recurrence, chance_matches, chance_within, match, recurrence
 
 __all__ = [
     "Factors",
@@ -27,6 +27,7 @@ __all__ = [
     "assign",
     "assign_jointly",
     "chance_matches",
+    "chance_within",
     "check_threshold",
     "effective_groups",
     "explained_share",

@@ -7,9 +7,9 @@ Two rules measure one interval between checkpoints.
     path       -∫ <∇_l L_e, dθ_l> along the straight way between the checkpoints, by Gauss-Legendre quadrature of
                as many nodes as it takes. Over all parameters it is the loss change, for any optimizer and spacing.
 
-Both are directional derivatives of all event losses at once: one forward-mode pass per layer, whatever the number
-of events. The credit of parameters outside every layer is kept as well, so that a field knows its completeness:
-how much of the true loss change it accounts for.
+Both are directional derivatives of all event losses at once: one backward pass per layer through the graph of the
+population gradient, whatever the number of events. The credit of parameters outside every layer is kept as well,
+so that a field knows its completeness: how much of the true loss change it accounts for.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,11 +24,11 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.func import jvp
 
 from quantascope.artefact import read_tensors, write_tensors
 from quantascope.config import fingerprint
 from quantascope.errors import DamagedArtefact, InvalidConfig
+from quantascope.priority.linearized import Linearized, Parameters
 from quantascope.priority.losses import EventLosses, Examples
 from quantascope.priority.memory import examples_within
 from quantascope.training import Trajectory
@@ -36,7 +36,6 @@ from quantascope.training import Trajectory
 Rule = Literal["gradient", "path"]
 Groups = Mapping[str, str | Sequence[str]]
 """Layers by name: parameter names, or patterns with * and ?, of each."""
-Parameters = dict[str, Tensor]
 
 MOST_NODES = 64
 LEAST_CORRELATION = 0.8
@@ -232,26 +231,69 @@ class Interval:
 
     def _measure(self, index: int) -> dict[str, Tensor]:
         start = _parameters(self.trajectory, index)
-        losses = self.losses(start)
-        _check_losses(losses, int(self.trajectory.steps[index]))
         if self.rule == "gradient":
-            mass = float(self.trajectory.learning_rate_mass[index])
-            gradient = _population_gradient(self.event_losses, start, self._trained)
-            way = {name: mass * value for name, value in gradient.items()}
-            nodes, total = [(0.0, 1.0)], self._credit(start, way, 1.0)
+            losses, credit = self._first_order(start, float(self.trajectory.learning_rate_mass[index]))
+            self._check_losses(losses, index)
         else:
+            losses = self.losses(start)
+            self._check_losses(losses, index)
             end = _parameters(self.trajectory, index + 1)
             self._check_shapes(start, end, index)
             way = {name: start[name] - end[name] for name in start}
-            fall = losses - self.losses(end)
-            nodes, total = self._refined(start, way, fall)
-        values = torch.stack(
-            [
-                self._along(start, way, {name: way[name] for name in names}, nodes)
-                for names in self.members.values()
-            ]
-        )
-        return {"values": values, "other": total - values.sum(0), "losses": losses}
+            credit = self._along(start, way, losses - self.losses(end))
+        return {"values": credit[:-1], "other": credit[-1], "losses": losses}
+
+    def _first_order(
+        self, start: Parameters, mass: float
+    ) -> tuple[Float[Tensor, " events"], Float[Tensor, "groups events"]]:
+        """Losses at the start, and the credit of a step of this mass down the gradient."""
+        here = Linearized(self.event_losses, start, self._pieces)
+        own = self.train is self.events
+        gradient = (here if own else Linearized(self.event_losses, start, self._trained)).gradient()
+        way = {name: mass * value for name, value in gradient.items()}
+        return here.along(self._directions(way))
+
+    def _along(
+        self, start: Parameters, way: Parameters, fall: Float[Tensor, " events"]
+    ) -> Float[Tensor, "groups events"]:
+        """Credit along the way from `start`, of as many nodes as bring its sum to the fall of the loss.
+
+        A fall that is lost in the rounding of the losses needs no more than the fewest.
+        """
+        rounding = len(fall) ** 0.5 * torch.finfo(fall.dtype).eps * 10
+        directions = self._directions(way)
+        count = 2
+        while True:
+            place, weight = np.polynomial.legendre.leggauss(count)
+            credit = torch.stack(
+                [
+                    (w / 2) * self._at(start, way, (1 + x) / 2).along(directions)[1]
+                    for x, w in zip(place.tolist(), weight.tolist(), strict=True)
+                ]
+            ).sum(0)
+            error = float((credit.sum(0) - fall).norm())
+            if error <= max(self.tolerance * float(fall.norm()), rounding) or 2 * count > MOST_NODES:
+                return credit
+            count *= 2
+
+    def _at(self, start: Parameters, way: Parameters, place: float) -> Linearized:
+        at = {name: value - place * way[name] for name, value in start.items()}
+        return Linearized(self.event_losses, at, self._pieces)
+
+    def _directions(self, way: Parameters) -> list[Parameters]:
+        """The way of each layer alone, and last that of all parameters outside them."""
+        inside = {name for names in self.members.values() for name in names}
+        groups = [*self.members.values(), tuple(name for name in way if name not in inside)]
+        return [{name: way[name] for name in names} for names in groups]
+
+    def _check_losses(self, losses: Float[Tensor, " events"], index: int) -> None:
+        bad = (~torch.isfinite(losses)).nonzero().flatten()
+        if len(bad):
+            event, step = int(bad[0]), self.trajectory.steps[index]
+            raise InvalidConfig(
+                f"the loss of event {event} is {float(losses[event])} at step {step} ({len(bad)} of {len(losses)} "
+                "are not finite); leave these events out or check the checkpoint with quantascope audit"
+            )
 
     def _check_shapes(self, start: Parameters, end: Parameters, index: int) -> None:
         for name, value in start.items():
@@ -262,51 +304,6 @@ class Interval:
                     f"tensor '{name}' is {found} at step {after} and of shape {list(value.shape)} at step "
                     f"{before}: one checkpoint is of another architecture"
                 )
-
-    def _refined(
-        self, start: Parameters, way: Parameters, fall: Tensor
-    ) -> tuple[list[tuple[float, float]], Tensor]:
-        """Quadrature nodes on the way, as many as bring the total credit to the fall of the loss.
-
-        A fall that is lost in the rounding of the losses needs no more than the fewest.
-        """
-        rounding = len(fall) ** 0.5 * torch.finfo(fall.dtype).eps * 10
-        count = 2
-        while True:
-            place, weight = np.polynomial.legendre.leggauss(count)
-            nodes = [((1 + x) / 2, w / 2) for x, w in zip(place.tolist(), weight.tolist(), strict=True)]
-            total = self._along(start, way, way, nodes)
-            error = float((total - fall).norm())
-            if error <= max(self.tolerance * float(fall.norm()), rounding) or 2 * count > MOST_NODES:
-                return nodes, total
-            count *= 2
-
-    def _along(
-        self, start: Parameters, way: Parameters, moved: Parameters, nodes: list[tuple[float, float]]
-    ) -> Float[Tensor, " events"]:
-        """Credit of the moved parameters, summed over nodes on the way from `start`."""
-        credits = [
-            self._credit({name: start[name] - place * way[name] for name in start}, moved, weight)
-            for place, weight in nodes
-        ]
-        return torch.stack(credits).sum(0)
-
-    def _credit(self, at: Parameters, way: Parameters, weight: float) -> Float[Tensor, " events"]:
-        """The derivative of every event's loss along `way`, weighted."""
-        return weight * torch.cat(
-            [
-                jvp(partial(_losses_of, self.event_losses, at, piece), (_moving(at, way),), (way,))[1]
-                for piece in self._pieces
-            ]
-        )
-
-
-def _moving(at: Parameters, way: Parameters) -> Parameters:
-    return {name: at[name] for name in way}
-
-
-def _losses_of(event_losses: EventLosses, at: Parameters, batch: Any, moving: Parameters) -> Tensor:
-    return event_losses({**at, **moving}, batch)
 
 
 def _measure(
@@ -336,29 +333,6 @@ def _chunks(examples: Examples, chunk: int) -> list[Any]:
     return [examples[start : start + chunk] for start in range(0, len(examples), chunk)]
 
 
-def _population_gradient(event_losses: EventLosses, parameters: Parameters, pieces: Iterable[Any]) -> Parameters:
-    """Gradient of the mean event loss; zero for a parameter that no loss depends on."""
-    leaves = {name: value.detach().requires_grad_() for name, value in parameters.items()}
-    count = 0
-    for piece in pieces:
-        losses = event_losses(leaves, piece)
-        losses.sum().backward()
-        count += len(losses)
-    return {
-        name: torch.zeros_like(leaf) if leaf.grad is None else leaf.grad / count for name, leaf in leaves.items()
-    }
-
-
-def _check_losses(losses: Float[Tensor, " events"], step: int) -> None:
-    bad = (~torch.isfinite(losses)).nonzero().flatten()
-    if len(bad):
-        event = int(bad[0])
-        raise InvalidConfig(
-            f"the loss of event {event} is {float(losses[event])} at step {step} ({len(bad)} of {len(losses)} "
-            "are not finite); leave these events out or check the checkpoint with quantascope audit"
-        )
-
-
 def _fitting(
     trajectory: Trajectory,
     event_losses: EventLosses,
@@ -367,19 +341,17 @@ def _fitting(
     rule: Rule,
     memory: float,
 ) -> int:
-    """How many examples fit the memory budget, in a forward-mode pass and, where needed, a gradient."""
-    for name, examples in (("train", train), ("events", events)):
+    """How many examples fit the memory budget with the graph of their derivatives."""
+    start = _parameters(trajectory, 0)
+    fitting = []
+    for name, examples in {"train": train, "events": events}.items():
         if not len(examples):
             raise InvalidConfig(f"there are no examples in {name}; give at least one")
-    start = _parameters(trajectory, 0)
+        if name == "events" or (rule == "gradient" and train is not events):
+            work = partial(_linearize, event_losses, start, examples)
+            fitting.append(examples_within(memory, work, available=len(examples)))
+    return min(fitting)
 
-    def derivative(some: slice) -> None:
-        jvp(partial(_losses_of, event_losses, start, events[some]), (start,), (start,))
 
-    def gradient(some: slice) -> None:
-        _population_gradient(event_losses, start, [train[some]])
-
-    fitting = examples_within(memory, derivative, available=len(events))
-    if rule == "gradient":
-        fitting = min(fitting, examples_within(memory, gradient, available=len(train)))
-    return fitting
+def _linearize(event_losses: EventLosses, at: Parameters, examples: Examples, some: slice) -> None:
+    Linearized(event_losses, at, [examples[some]]).along([at])

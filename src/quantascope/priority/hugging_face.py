@@ -4,7 +4,7 @@
     losses = ModuleLosses(AutoModelForCausalLM.from_pretrained(..., attn_implementation="eager"), causal_lm_losses)
     field = priority_field(trajectory, losses, {"layer 0": "gpt_neox.layers.0.*"}, train=tokens, rule="path")
 
-Attention must be eager: forward-mode derivatives do not pass through the fused kernels.
+Attention must be eager: the fused kernels cannot be differentiated twice.
 """
 
 import importlib

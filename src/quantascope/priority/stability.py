@@ -1,9 +1,17 @@
 """Which quanta recur when the source is trained again from another seed.
 
 Factors of two runs are compared by their supports on the same events, whatever their layers: the Matthews
-correlation (MCC) of each pair, and the one-to-one matching of the largest sum. What matching yields by chance is
-measured by shuffling the events of one run, which keeps the sizes and overlaps of its supports. A factor recurs
-in another run if its match is above the 95th percentile of the *largest* match of a shuffled run.
+correlation (MCC) of each pair, and the one-to-one matching of the largest sum. What it yields by chance is
+measured by shuffling the events of one run, which keeps the sizes and overlaps of its supports. There are two such
+levels.
+
+    all events      The 95th percentile of the *largest* match of a shuffled run: one level for a pair of runs.
+    within groups   Events are shuffled among those of their group alone, such as one output word, so that a match
+                    must be closer than the groups explain. How much they explain differs from pair to pair, hence
+                    each has its own level: its mean over shuffles and c standard deviations, c being the 95th
+                    percentile of the largest deviation of any pair.
+
+A factor recurs in another run if its match is above the level.
 """
 
 from collections.abc import Sequence
@@ -17,6 +25,7 @@ from quantascope.errors import InvalidConfig
 from quantascope.priority.factors import Factors
 
 Supports = Bool[np.ndarray, "_ events"]
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,14 +39,14 @@ class Match:
 
 @dataclass(frozen=True, eq=False)
 class Recurrence:
-    """The factors of one run in every run: partner (−1 for none), MCC (NaN for none), and what chance gives.
+    """The factors of one run in every run: partner (−1 for none), MCC (NaN for none), and the level of chance.
 
-    A run's own column holds no partners.
+    A run's own column holds no partners. Where the level depends on the pair, it is NaN without a partner.
     """
 
     partner: Int[np.ndarray, "factors runs"]
     mcc: Float[np.ndarray, "factors runs"]
-    chance: Float[np.ndarray, " runs"]
+    chance: Float[np.ndarray, "factors runs"]
     run: int
 
     @property
@@ -48,7 +57,7 @@ class Recurrence:
     @property
     def share(self) -> Float[np.ndarray, " factors"]:
         """Share of the other runs in which a factor recurs."""
-        return self.recurs.sum(1) / (len(self.chance) - 1)
+        return self.recurs.sum(1) / (self.chance.shape[1] - 1)
 
 
 def correlations(first: Supports, second: Supports) -> Float[np.ndarray, "_ _"]:
@@ -93,22 +102,53 @@ def chance_matches(
     )
 
 
-def recurrence(runs: Sequence[Factors], *, permutations: int = 200, seed: int = 0) -> list[Recurrence]:
-    """For each run, its factors' partners in all others, with the chance level of each pair of runs."""
+def chance_within(
+    first: Factors, second: Factors, groups: Int[np.ndarray, " events"], *, permutations: int, seed: int
+) -> Float[np.ndarray, "_ _"]:
+    """The level of every pair of factors, from shuffles of the second run's events within their groups."""
+    rng = np.random.default_rng(seed)
+    order = np.argsort(groups, kind="stable")
+    shuffled = np.empty_like(order)
+    found = []
+    for _ in range(permutations):
+        shuffled[order] = np.lexsort((rng.random(len(groups)), groups))
+        found.append(correlations(first.supports, second.supports[:, shuffled]))
+    drawn = np.stack(found)
+    mean, spread = drawn.mean(0), drawn.std(0)
+    varies = spread > ROUNDING  # a support of whole groups stays as it is
+    deviation = np.divide(drawn - mean, spread, out=np.zeros_like(drawn), where=varies)
+    return mean + np.where(varies, np.quantile(deviation.max((1, 2)), 0.95) * spread, ROUNDING)
+
+
+def recurrence(
+    runs: Sequence[Factors],
+    *,
+    within: Int[np.ndarray, " events"] | None = None,
+    permutations: int = 200,
+    seed: int = 0,
+) -> list[Recurrence]:
+    """For each run, its factors' partners in all others, with the level of chance; `within` groups the events."""
     if len(runs) < 2:
         raise InvalidConfig(f"recurrence needs at least two runs, got {len(runs)}")
+    if within is not None and len(within) != runs[0].supports.shape[1]:
+        raise InvalidConfig(f"{len(within)} events have a group, of {runs[0].supports.shape[1]}; give each one")
     if empty := [index for index, run in enumerate(runs) if not len(run)]:
         raise InvalidConfig(f"run {empty[0]} has no factors; lower the threshold of the factorization")
     partner = [np.full((len(run), len(runs)), -1) for run in runs]
     mcc = [np.full((len(run), len(runs)), np.nan) for run in runs]
-    chance = np.full((len(runs), len(runs)), np.nan)
+    chance = [np.full((len(run), len(runs)), np.nan) for run in runs]
     for a in range(len(runs)):
         for b in range(a + 1, len(runs)):
             pairs = match(runs[a], runs[b])
             partner[a][pairs.first, b], mcc[a][pairs.first, b] = pairs.second, pairs.mcc
             partner[b][pairs.second, a], mcc[b][pairs.second, a] = pairs.first, pairs.mcc
-            largest = chance_matches(runs[a], runs[b], permutations=permutations, seed=seed).max(1)
-            chance[a, b] = chance[b, a] = np.quantile(largest, 0.95)
+            if within is None:
+                largest = chance_matches(runs[a], runs[b], permutations=permutations, seed=seed).max(1)
+                chance[a][:, b] = chance[b][:, a] = np.quantile(largest, 0.95)
+            else:
+                levels = chance_within(runs[a], runs[b], within, permutations=permutations, seed=seed)
+                of_pairs = levels[pairs.first, pairs.second]
+                chance[a][pairs.first, b] = chance[b][pairs.second, a] = of_pairs
     return [Recurrence(partner[run], mcc[run], chance[run], run) for run in range(len(runs))]
 
 
