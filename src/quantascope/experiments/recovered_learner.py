@@ -20,10 +20,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from quantascope.artefact import read_facts
+from quantascope.artefact import read_facts, read_json
 from quantascope.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat
 from quantascope.errors import DamagedArtefact, InvalidConfig
-from quantascope.experiments.discovery import FACTORS, Discovery
+from quantascope.experiments.discovery import FACTORS
 from quantascope.experiments.naming_source import NamingSource, Source
 from quantascope.models import Transformer, decode
 from quantascope.priority import Factors, Rule
@@ -39,6 +39,7 @@ from quantascope.training import Objective, OptimizerConfig, Progress, ScheduleC
 Recipe = Literal["faithful", "distilled"]
 END = VOCABULARY.index("EOS")
 LONGEST_OUTPUT = 10
+DESCRIPTIONS = "semantics.json"
 
 
 class Pool(Config):
@@ -53,7 +54,10 @@ class Pool(Config):
 
 
 class RecoveredFit(Config):
-    """How a Q-model is fitted; the defaults are the faithful recipe."""
+    """How a Q-model is fitted; the defaults are the faithful recipe.
+
+    An update sees one checkpoint and one of `parts` equal parts of its inputs; the paper's sees all of them.
+    """
 
     recipe: Recipe = "faithful"
     source: NamingSource = NamingSource()
@@ -62,6 +66,7 @@ class RecoveredFit(Config):
     model: RecoveredConfig = RecoveredConfig()
     loss: RecoveryLoss = RecoveryLoss()
     pool: Pool = Pool()
+    parts: Positive = 1
     updates: Positive = 5000
     learning_rate: PositiveFloat = 3e-3
     schedule: ScheduleConfig = ScheduleConfig()
@@ -129,33 +134,34 @@ class Replays:
         curves = np.pad(self.factors.cumulative, ((0, 0), (1, 0)))
         return torch.tensor([np.interp(step, self.interval_steps, curve) for curve in curves], dtype=torch.float32)
 
-    def at(self, step: int, events: Events) -> Replayed:
-        """What the source does at a step; the training events come first."""
-        return Replayed.of(
-            self.source.model(step), events, existence=self.existence(step), supports=self.supports
-        )
-
-    def all(self, pool: Pool, seed: int) -> list[Replayed]:
-        """Every replayed step on the training inputs and its own part of the pool."""
-        if not pool.inputs:
-            return [self.at(step, self.source.events) for step in self.steps]
-        parts = pool_numbers(pool.inputs * len(self.steps), seed=seed)
+    def all(self, pool: Pool, parts: int, seed: int) -> list[Replayed]:
+        """Every replayed step on the training inputs and its own share of the pool, each in so many parts."""
+        trained = self.source.config.numbers()
+        labels = self.supports.split(torch.bincount(self.source.events.example).tolist(), 1)
+        drawn = pool_numbers(pool.inputs * len(self.steps), seed=seed)
+        asked = [[(prompt(number), answer(number)) for number in trained[part::parts]] for part in range(parts)]
+        events = [Events.of(*zip(*own, strict=True)) for own in asked]
         replays = []
         for index, step in enumerate(self.steps):
-            numbers = parts[index :: len(self.steps)]
-            speaker = self.source.model(step if pool.continued_by == "own" else None)
-            replays.append(self.at(step, joined_events(self.source.config.numbers(), numbers, speaker)))
+            model = self.source.model(step)
+            speaker = model if pool.continued_by == "own" else self.source.model()
+            if said := _continued(drawn[index :: len(self.steps)], speaker):
+                events = [Events.of(*zip(*own, *said[part::parts], strict=True)) for part, own in enumerate(asked)]
+            replays += [
+                Replayed.of(
+                    model, own, existence=self.existence(step), supports=torch.cat(labels[part::parts], 1)
+                )
+                for part, own in enumerate(events)
+            ]
         return replays
 
 
-def joined_events(trained: Sequence[int], pool: Sequence[int], speaker: Transformer) -> Events:
-    """The training examples, then inputs of the pool with the speaker's own answers."""
-    asked = [prompt(number) for number in pool]
-    said = decode(speaker, asked, end=END, limit=LONGEST_OUTPUT)
-    return Events.of(
-        [*map(prompt, trained), *asked],
-        [*map(answer, trained), *([token or END for token in output] for output in said)],
-    )
+def _continued(numbers: Sequence[int], speaker: Transformer) -> list[tuple[list[int], list[int]]]:
+    """Prompts with the speaker's own answers."""
+    asked = [prompt(number) for number in numbers]
+    said = decode(speaker, asked, end=END, limit=LONGEST_OUTPUT) if asked else []
+    # Padding cannot stand inside an example; a speaker that says it is made to stop.
+    return [(question, [token or END for token in output]) for question, output in zip(asked, said, strict=True)]
 
 
 @cache
@@ -167,6 +173,8 @@ def pool_numbers(count: int, *, seed: int) -> tuple[int, ...]:
     taken = set().union(*(numbers() for numbers in PANELS.values()))
     draw = random.Random(4_000_003 + seed)
     lengths = [length for length in LENGTHS if length >= 4]
+    if not count:
+        return ()
     each = -(-count // len(lengths))
     drawn = []
     for length in lengths:
@@ -194,6 +202,12 @@ class RecoveredRun:
         """The fitted network."""
         return self.qmodel.model
 
+    @property
+    def descriptions(self) -> dict[str, str]:
+        """What quanta and writers are called, by their names, if they were described."""
+        file = self.path / DESCRIPTIONS
+        return {unit["name"]: unit["description"] for unit in read_json(file)["units"]} if file.is_file() else {}
+
 
 def fit_recovered(
     config: RecoveredFit, source: Source, factors: Factors, path: Path, progress: Progress | None = None
@@ -218,7 +232,7 @@ def _fit(
         config=config.model,
         seed=config.seed,
     )
-    targets = replays.all(config.pool, config.seed)
+    targets = replays.all(config.pool, config.parts, config.seed)
 
     def batches(step: int) -> tuple[Replayed, bool]:
         drawn = np.random.default_rng([config.seed, step]).integers(len(targets))
@@ -278,21 +292,33 @@ def read_factors(source: Source) -> tuple[Factors, dict[str, Any]]:
     return Factors.load(file, made_by=source.config.hash()), read_facts(file)
 
 
-def fit_run(
-    source: Source, recipe: Recipe, changes: Mapping[str, Any], progress: Progress | None = None
-) -> RecoveredRun:
-    """Fit a recipe to the factors in a run; the Q-model is kept in the run."""
-    factors, facts = read_factors(source)
+def fit_config(source: Source, recipe: Recipe, changes: Mapping[str, Any]) -> RecoveredFit:
+    """A recipe for the factors in a run."""
+    _, facts = read_factors(source)
     known = {"source": source.config.model_dump(mode="json"), "rule": facts["rule"], "threshold": facts["threshold"]}
-    config = RECIPES[recipe].replace({**known, **changes})
-    return fit_recovered(config, source, factors, qmodel_folder(source.path, recipe), progress)
+    return RECIPES[recipe].replace({**known, **changes})
+
+
+def fit_run(source: Source, config: RecoveredFit, progress: Progress | None = None) -> RecoveredRun:
+    """Fit the factors in a run; the Q-model is kept in the run."""
+    factors, _ = read_factors(source)
+    return fit_recovered(config, source, factors, qmodel_folder(source.path, config.recipe), progress)
+
+
+def read_fit(source: Source, recipe: Recipe) -> RecoveredRun:
+    """The Q-model of a recipe in a run."""
+    folder = qmodel_folder(source.path, recipe)
+    command = f"quantascope fit {source.path} --recipe {recipe}"
+    if not (folder / "config.json").is_file():
+        raise DamagedArtefact(f"{source.path} has no {recipe} Q-model; make it with {command}")
+    if not (folder / ABOUT).is_file():
+        raise DamagedArtefact(f"the fit in {folder} has not come to its end; {command} takes it up")
+    config = RecoveredFit.parse(read_json(folder / "config.json")["config"])
+    return RecoveredRun(
+        config, folder, Replays.of(source, read_factors(source)[0]), QModel.load(folder, vocabulary=VOCABULARY)
+    )
 
 
 def qmodel_folder(run: Path, recipe: Recipe) -> Path:
     """Where the Q-model of a recipe is kept in a run."""
     return run / "qmodel" / recipe
-
-
-def gate_labels(found: Discovery) -> Tensor:
-    """Supports on the held-out events of a discovery, which say how faithful gates are."""
-    return torch.from_numpy(found.assigned.supports.copy())

@@ -217,7 +217,7 @@ class RecoveredQModel(nn.Module):
             scores = torch.baddbmm(bias, seen, weight)
         else:
             flat = seen[0] @ weight.transpose(0, 1).flatten(1)
-            scores = flat.unflatten(1, (len(weight), -1)).transpose(0, 1) + bias
+            scores = flat.unflatten(1, (len(weight), weight.shape[-1])).transpose(0, 1) + bias
         return scores[..., 0], scores[..., 1:]
 
     def _read(
