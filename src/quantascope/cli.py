@@ -23,6 +23,7 @@ Claim = Literal[
     "ordering", "seed-stability",
 ]  # fmt: skip
 Preset = Literal["quick", "full", "paper"]
+Recipe = Literal["faithful", "distilled"]
 Changes = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE ...", help_behavior_hint="")]
 Folder = Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")]
 Number = Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="")]
@@ -259,6 +260,78 @@ def discover(
         print(f"quantascope: warning: {found.warning}", file=sys.stderr)
 
 
+def fit(
+    run: tyro.conf.Positional[Path],
+    /,
+    recipe: Recipe = "faithful",
+    set_: Changes = (),
+    seed: Number = None,
+    threads: int = 1,
+    json: bool = False,
+) -> None:
+    """Fit an executable Q-model to a source whose quanta were found; an interrupted fit is taken up again.
+
+    The Q-model is RUN/qmodel/RECIPE and runs without the source.
+
+    Args:
+        run: The run directory of a source, after quantascope discover.
+        recipe: The paper's recipe, or one that also learns from inputs without labels.
+        set_: Change settings, as in --set updates=1000 model.writers=4.
+        seed: Seed of the Q-model and of the order of its replays.
+        threads: Threads to use.
+        json: Print the outcome as JSON.
+    """
+    from quantascope.experiments.fidelity import summary
+    from quantascope.experiments.hsp_learner import use_threads
+    from quantascope.experiments.naming_source import read_source
+    from quantascope.experiments.recovered_learner import fit_config, fit_run
+    from quantascope.report.progress import one_run
+    from quantascope.report.tables import qmodel_text
+
+    use_threads(threads)
+    source = read_source(run)
+    config = fit_config(source, recipe, ({} if seed is None else {"seed": seed}) | _parse_changes(set_))
+    with one_run(f"{run.name}/{recipe}", config.updates) as progress:
+        outcome = summary(fit_run(source, config, progress))
+    if json:
+        _print_json(outcome)
+    else:
+        print(qmodel_text(outcome))
+
+
+def trace(
+    run: tyro.conf.Positional[Path],
+    number: tyro.conf.Positional[int],
+    /,
+    recipe: Recipe = "faithful",
+    json: bool = False,
+) -> None:
+    """Watch a Q-model name a number: active gates and writers, channels, and both models' probabilities.
+
+    The figure is drawn beside the Q-model.
+
+    Args:
+        run: The run directory of a source, after quantascope fit.
+        number: From 1 to 999,999.
+        recipe: Which of the run's Q-models.
+        json: Print the trace as JSON.
+    """
+    from quantascope.experiments.naming_source import read_source
+    from quantascope.experiments.recovered_learner import read_fit
+    from quantascope.experiments.trace import trace as follow
+    from quantascope.report.figures import write_trace
+    from quantascope.report.tables import print_trace
+
+    fitted = read_fit(read_source(run), recipe)
+    followed = follow(fitted, number, fitted.descriptions)
+    figure = write_trace(followed, fitted.path / f"trace-{number}.png")
+    if json:
+        _print_json(followed.to_json())
+    else:
+        print_trace(followed)
+        print(f"figure  {figure}")
+
+
 def audit(run: tyro.conf.Positional[Path], /, json: bool = False) -> int:
     """Check that a folder of checkpoints is one training trajectory; exit code 1 if it is not.
 
@@ -401,7 +474,7 @@ def compile(
         print_program(compiled)
 
 
-COMMANDS = (train, audit, discover, compile, guide, simulate, reproduce, scoreboard)
+COMMANDS = (train, audit, discover, fit, trace, compile, guide, simulate, reproduce, scoreboard)
 
 
 def main(arguments: list[str] | None = None) -> int:

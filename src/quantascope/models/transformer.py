@@ -196,9 +196,9 @@ def spread(
 def read_memory(
     query: Float[Tensor, "examples queries width"],
     key: Float[Tensor, "examples length width"],
-    value: Float[Tensor, "examples length width"],
+    value: Float[Tensor, "examples length value"],
     bias: Float[Tensor, "examples queries length"],
-) -> Float[Tensor, "examples queries width"]:
+) -> Float[Tensor, "examples queries value"]:
     """One head: softmax of scaled products, closed where the bias is -inf."""
     scale = 1 / math.sqrt(query.shape[-1])
     return torch.baddbmm(bias, query, key.transpose(1, 2), alpha=scale).softmax(-1) @ value

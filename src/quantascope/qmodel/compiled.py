@@ -23,7 +23,7 @@ from quantascope.config import Config, Positive
 from quantascope.errors import InvalidConfig
 from quantascope.graph import QGraph
 from quantascope.models.transformer import grid_of, read_memory, spread
-from quantascope.qmodel.cell import Cells, closed_activity
+from quantascope.qmodel.cell import Cells, closed_activity, gated_message, routed_stream
 from quantascope.tasks.events import PAD, Events
 
 SEGMENTS = 2
@@ -51,7 +51,7 @@ class QExecution:
 
     def level_sums(self, graph: QGraph) -> Float[Tensor, "events levels width"]:
         """Z: the messages of each level, summed."""
-        message = self.activity[:, :, None] * self.content
+        message = gated_message(self.activity, self.content)
         return torch.stack([message[list(level)].sum(0) for level in graph.by_level], 1)
 
 
@@ -111,11 +111,11 @@ class CompiledQModel(nn.Module):
         start = self.start(memory[events.event_rows])
         key, value = (spread(read(memory), grid.slot, examples, length) for read in (self.key, self.value))
         gates, activity, contents = [], [], []
-        messages = start.new_zeros(0, *start.shape)
+        messages: list[Tensor] = []
         first = 0
         for level in self.graph.by_level:
             which = slice(first, first + len(level))
-            above = torch.tensordot(self._above[which, :first], messages, 1) + start
+            above = routed_stream(start, self._above[which, :first], messages).expand(len(level), -1, -1)
             state = above + self._read(above, self.query_bias[which], key, value, events)
             content, gate = self.cells(state, which)
             activity += [
@@ -126,10 +126,9 @@ class CompiledQModel(nn.Module):
             ]
             gates.append(gate)
             contents.append(content)
-            sent = torch.stack(activity[first:]).detach()[:, :, None] * content
-            messages = torch.cat([messages, sent])
+            messages.append(gated_message(torch.stack(activity[first:]).detach(), content))
             first += len(level)
-        logits = self.head(start + messages[self._leaves].sum(0))
+        logits = self.head(start + torch.cat(messages)[self._leaves].sum(0))
         return QExecution(
             logits,
             torch.cat(gates)[self._place],

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from quantascope.artefact import write_bytes
 from quantascope.experiments import Reproduction
 from quantascope.experiments.discovery import Discovery
+from quantascope.experiments.trace import Trace
 from quantascope.report.figures import (
     acquisition_clock,
     acquisition_order,
@@ -24,6 +25,7 @@ from quantascope.report.figures import (
     parameter_scaling,
     recover_quanta,
     seed_stability,
+    trace,
 )
 from quantascope.report.figures.style import house_style
 
@@ -58,6 +60,13 @@ def save_figure(figure: Figure, file: Path) -> None:
         buffer = io.BytesIO()
         figure.savefig(buffer, format=suffix[1:], metadata={"Date": None} if suffix == ".svg" else None)
         write_bytes(file.with_suffix(suffix), buffer.getvalue())
+
+
+def write_trace(followed: Trace, file: Path) -> Path:
+    """Draw a trace; the path of the picture."""
+    with house_style():
+        save_figure(trace.draw(followed), file)
+    return file
 
 
 def write_discovery(found: Discovery) -> Path:
