@@ -299,6 +299,59 @@ def fit(
         print(qmodel_text(outcome))
 
 
+def explain(
+    run: tyro.conf.Positional[Path],
+    /,
+    units: Annotated[
+        Literal["factors", "qmodel"] | None, tyro.conf.arg(metavar="{factors,qmodel}", help_behavior_hint="")
+    ] = None,
+    recipe: Recipe = "faithful",
+    properties: Annotated[str | None, tyro.conf.arg(metavar="PROGRAM", help_behavior_hint="")] = None,
+    calibration: Annotated[str | None, tyro.conf.arg(metavar="PANEL", help_behavior_hint="")] = None,
+    test: Annotated[str | None, tyro.conf.arg(metavar="PANEL", help_behavior_hint="")] = None,
+    permutations: int = 20,
+    engine: Annotated[str, tyro.conf.arg(metavar="local|dask://HOST:PORT")] = "local",
+    workers: Number = None,
+    threads: int = 1,
+    json: bool = False,
+) -> None:
+    """Name the units of a run: the best description of when each is active, tested on other inputs.
+
+    The table is kept as semantics.parquet and semantics.md beside the units.
+
+    Args:
+        run: The run directory of a source after quantascope discover, or after quantascope fit; or that of a
+            compiled Q-model.
+        units: Factors or Q-model of a source; its Q-model if there is one, else its factors, if not given.
+        recipe: Which of the run's Q-models.
+        properties: Describe in the words of this program instead of the library of number naming.
+        calibration: Inputs on which descriptions are chosen; the task's own if not given.
+        test: Inputs on which they are scored; the task's own if not given.
+        permutations: How often the search is repeated on shuffled labels.
+        engine: Where the priority of factors is measured: processes of this machine, or a dask cluster.
+        workers: Processes; as many as the cores hold if not given.
+        threads: Threads of each process.
+        json: Print names and the audit of zeros as JSON.
+    """
+    from quantascope.engine import open_engine
+    from quantascope.experiments.explanation import explain as name
+    from quantascope.experiments.explanation import subject_of
+    from quantascope.report.explanation import print_explanation, write_explanation
+    from quantascope.report.progress import intervals
+
+    with open_engine(engine, threads=threads, workers=workers) as executor, intervals() as told:
+        subject = subject_of(run, units=units, recipe=recipe, properties=properties, engine=executor, told=told)
+        found = name(subject, calibration=calibration, test=test, permutations=permutations)
+    table, text = write_explanation(found)
+    if json:
+        _print_json(found.to_json())
+    else:
+        print_explanation(found)
+        print(f"table  {table}\ntext   {text}")
+    if subject.warning:
+        print(f"quantascope: warning: {subject.warning}", file=sys.stderr)
+
+
 def trace(
     run: tyro.conf.Positional[Path],
     number: tyro.conf.Positional[int],
@@ -474,7 +527,7 @@ def compile(
         print_program(compiled)
 
 
-COMMANDS = (train, audit, discover, fit, trace, compile, guide, simulate, reproduce, scoreboard)
+COMMANDS = (train, audit, discover, fit, explain, trace, compile, guide, simulate, reproduce, scoreboard)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -1,6 +1,6 @@
 """Results as tables in a terminal, and their publication."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,14 @@ def _table(*columns: str, title: str, names: int = 1) -> Table:
         else:
             table.add_column(column, no_wrap=True, justify="right")
     return table
+
+
+def print_rows(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, names: int = 1) -> None:
+    """Any table whose cells are text; the first `names` columns may wrap."""
+    table = _table(*columns, title=title, names=names)
+    for row in rows:
+        table.add_row(*row)
+    console().print(table)
 
 
 def print_result(result: Result) -> None:
@@ -174,7 +182,9 @@ def qmodel_text(about: Mapping[str, Any]) -> str:
         table.add_row(says, f"{about[key]:.1%}", f"{about[f'source_{key}']:.1%}")
     table.add_row("agreement with the source", f"{about['agreement']:.1%}", "")
     table.add_row("agreement where the source is right", f"{about['agreement_where_right']:.1%}", "")
-    table.add_row("parameters", f"{about['parameters']:,}", f"{about['parameters'] / about['parameter_share']:,.0f}")
+    table.add_row(
+        "parameters", f"{about['parameters']:,}", f"{about['parameters'] / about['parameter_share']:,.0f}"
+    )
     table.add_row("active quanta per event", f"{about['active_quanta']:.2f} of {about['quanta']}", "")
     table.add_row("active writers per event", f"{about['active_writers']:.2f} of {about['writers']}", "")
     channels = ", ".join(" → ".join(channel) for channel in about["channels"]) or "none"
