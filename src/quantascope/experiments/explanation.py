@@ -30,7 +30,7 @@ from quantascope.experiments.recovered_learner import (
     read_factors,
     read_fit,
 )
-from quantascope.priority import assign
+from quantascope.priority import Factors, Rule, assign
 from quantascope.properties import Properties
 from quantascope.run import RunDirectory
 from quantascope.semantics import Detected, Named, Units, detectors, name_units
@@ -40,6 +40,7 @@ from quantascope.tasks.number_naming.properties import naming_properties, zero_p
 LIBRARY = "number-naming"
 """The property table of number naming; any other name is a program's."""
 
+UNRELIABLE = "the priority field does not account for the loss, so its factors are no quanta; see quantascope discover"
 QUANTUM, WRITER = "quantum", "writer"
 AT_ONCE = 512
 """Examples that a compiled Q-model runs at once."""
@@ -156,8 +157,7 @@ def subject_of(
     **measuring: Any,
 ) -> Subject:
     """What there is to explain in a run: the units asked for, or its Q-model, or its factors."""
-    file = run / "config.json"
-    if file.is_file() and read_json(file).get("kind") == CompiledLearner.__name__:
+    if _is_compiled(run):
         if units or properties:
             raise InvalidConfig(
                 f"{run} holds a compiled Q-model, which speaks its program's words; ask for no others"
@@ -166,32 +166,40 @@ def subject_of(
     source = read_source(run)
     if units == "qmodel" or (units is None and qmodel_folder(run, recipe).is_dir()):
         return qmodel_subject(read_fit(source, recipe), properties or LIBRARY)
-    return factor_subject(source, properties or LIBRARY, **measuring)
+    factors, facts = read_factors(source)
+    found = factor_subject(source, factors, facts["rule"], properties or LIBRARY, **measuring)
+    return found if facts["reliable"] else replace(found, warning=UNRELIABLE)
+
+
+def _is_compiled(run: Path) -> bool:
+    file = run / "config.json"
+    found = read_json(file) if file.is_file() else None
+    return isinstance(found, dict) and found.get("kind") == CompiledLearner.__name__
 
 
 def factor_subject(
     source: Source,
+    factors: Factors,
+    rule: Rule,
     properties: str = LIBRARY,
     *,
     engine: Executor | None = None,
     memory: float = 2e9,
     told: Told | None = None,
 ) -> Subject:
-    """The supports of the factors that `discover` left in a run."""
-    factors, facts = read_factors(source)
+    """The supports that frozen curves assign to the events of a panel."""
+    if not len(factors):
+        raise InvalidConfig(
+            f"no factors were found in {source.path}; lower the threshold: quantascope discover RUN --threshold 0.01"
+        )
 
     def units(panel: str) -> dict[str, Units]:
         with RunDirectory(source.path, source.config).locked():
-            field = measure_field(source, facts["rule"], panel, engine=engine, memory=memory, told=told)
+            field = measure_field(source, rule, panel, engine=engine, memory=memory, told=told)
         return {QUANTUM: Units.of(factors.names, assign(factors, field.values).supports)}
 
-    found = _naming_subject(
-        f"factors of {source.path}", source, units, properties, source.path, source.config.hash()
-    )
-    unreliable = (
-        f"the priority of {source.path} is unreliable, so its factors are not quanta; see quantascope discover"
-    )
-    return found if facts["reliable"] else replace(found, warning=unreliable)
+    says = f"factors of {source.path}"
+    return _naming_subject(says, source, units, properties, source.path, source.config.hash())
 
 
 def qmodel_subject(run: RecoveredRun, properties: str = LIBRARY) -> Subject:
