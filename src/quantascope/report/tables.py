@@ -174,7 +174,9 @@ def qmodel_text(about: Mapping[str, Any]) -> str:
         table.add_row(says, f"{about[key]:.1%}", f"{about[f'source_{key}']:.1%}")
     table.add_row("agreement with the source", f"{about['agreement']:.1%}", "")
     table.add_row("agreement where the source is right", f"{about['agreement_where_right']:.1%}", "")
-    table.add_row("parameters", f"{about['parameters']:,}", f"{about['parameters'] / about['parameter_share']:,.0f}")
+    table.add_row(
+        "parameters", f"{about['parameters']:,}", f"{about['parameters'] / about['parameter_share']:,.0f}"
+    )
     table.add_row("active quanta per event", f"{about['active_quanta']:.2f} of {about['quanta']}", "")
     table.add_row("active writers per event", f"{about['active_writers']:.2f} of {about['writers']}", "")
     channels = ", ".join(" → ".join(channel) for channel in about["channels"]) or "none"
