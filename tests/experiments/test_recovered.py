@@ -74,10 +74,10 @@ def test_replays_are_what_the_source_does_at_its_checkpoints(source):
 @pytest.mark.parametrize("by", ["own", "final"])
 def test_inputs_of_the_pool_are_continued_by_the_source_and_have_no_labels(source, by):
     replays = Replays.of(source, recovered_learner.read_factors(source)[0])
-    (first, *_) = replays.all(Pool(inputs=5, continued_by=by), parts=1, seed=0)
+    (first, *_) = replays.all(Pool(numbers=9, inputs=5, continued_by=by), parts=1, seed=0)
     assert len(first.events) == 305
     assert first.labelled.sum() == source.events.count
-    numbers = pool_numbers(15, seed=0)[::3]
+    numbers = pool_numbers(9, seed=0)[:5]
     speaker = source.model(1 if by == "own" else None)
     said = decode(speaker, [prompt(n) for n in numbers], end=END, limit=LONGEST_OUTPUT)
     assert first.events.target[first.events.example >= 300].tolist() == [t or END for out in said for t in out]

@@ -47,7 +47,9 @@ def build(source: Transformer, seed: int = 3, layers: tuple[int, ...] = LAYERS, 
     with torch.no_grad():
         model.gate.mul_(3)
         model.score.mul_(3)
-        model.channels.logit.copy_(torch.randn(len(layers), len(layers), generator=torch.Generator().manual_seed(5)))
+        model.channels.logit.copy_(
+            torch.randn(len(layers), len(layers), generator=torch.Generator().manual_seed(5))
+        )
     return model
 
 
@@ -183,7 +185,7 @@ def test_the_terms_vanish_where_they_should(source, events):
     model = build(source)
     done = model.run(events)
     perfect = Replayed(
-        events, batch.interface, done.updates[:2] + [torch.ones_like(done.updates[2])],
+        events, batch.interface, [*done.updates[:2], torch.ones_like(done.updates[2])],
         done.logits.log_softmax(-1), batch.existence, batch.supports, batch.labelled,
     )  # fmt: skip
     assert float(divergence(done, perfect)) == pytest.approx(0, abs=1e-6)
@@ -232,7 +234,9 @@ def test_an_ablated_quantum_is_one_that_does_not_exist(source, events):
     model, existence = build(source), torch.ones(6)
     existence[1] = 0
     for surgery in (ablate_quantum(1), Surgery(silenced=torch.arange(6)[:, None].expand(6, 3) == 1)):
-        torch.testing.assert_close(model.run(events, surgery=surgery).logits, model.run(events, existence=existence).logits)
+        torch.testing.assert_close(
+            model.run(events, surgery=surgery).logits, model.run(events, existence=existence).logits
+        )
     assert model.run(events, surgery=force_gate(1)).active[1].min() == 1
 
 
@@ -299,7 +303,9 @@ def test_q_models_that_cannot_be_loaded_say_why(source, tmp_path):
         QModel.load(tmp_path)
 
 
-@pytest.mark.parametrize(("layers", "says"), [((), "there are no factors"), ((1, 0), "not in order"), ((3,), "3 blocks")])
+@pytest.mark.parametrize(
+    ("layers", "says"), [((), "there are no factors"), ((1, 0), "not in order"), ((3,), "3 blocks")]
+)
 def test_impossible_quanta_are_refused(source, layers, says):
     with pytest.raises(InvalidConfig, match=says):
         build(source, layers=layers)

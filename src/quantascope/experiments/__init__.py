@@ -10,10 +10,13 @@ from quantascope.experiments import (
     flat_acquisition,
     hsp_demand,
     joint_frontier,
+    message_interventions,
     number_naming_data,
     parameter_scaling,
     recover_quanta,
+    recovered_qmodel,
     seed_stability,
+    source_faithfulness,
 )
 from quantascope.experiments.claim import Claim, Cost, Reproduction, reproduce
 from quantascope.experiments.result import Estimate, Result
@@ -34,6 +37,9 @@ CLAIMS: dict[str, Claim] = {
         recover_quanta.CLAIM,
         acquisition_order.CLAIM,
         seed_stability.CLAIM,
+        recovered_qmodel.CLAIM,
+        message_interventions.CLAIM,
+        source_faithfulness.CLAIM,
     )
 }
 

@@ -1,7 +1,6 @@
 """How far a recovered Q-model does what its source does: on panels, by gate, and through training."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -77,7 +76,6 @@ def fidelity(run: RecoveredRun, panel: str) -> Fidelity:
     return Fidelity(predict(run.source.model(), events), predict(run.model, events), activity(run.model, events))
 
 
-@lru_cache(maxsize=16)
 def panel_events(config: NamingSource, panel: str) -> Events:
     """The events of a panel for a source."""
     return naming_events(panel_numbers(config, panel))
@@ -143,7 +141,9 @@ def through_time(run: RecoveredRun) -> pl.DataFrame:
             existence = run.replays.existence(step)
             done = run.model.run(events, interface=Interface.of(source), existence=existence)
             theirs, ours = source(events).argmax(-1), done.logits.argmax(-1)
-            rows.append((step, _share(theirs == ours), _share(theirs == events.target), _share(ours == events.target)))
+            rows.append(
+                (step, _share(theirs == ours), _share(theirs == events.target), _share(ours == events.target))
+            )
         table = pl.DataFrame(rows, orient="row", schema=["step", "agreement", "source", "qmodel"])
         write_table(file, table, made_by=run.config.hash())
     return read_table(file, made_by=run.config.hash())

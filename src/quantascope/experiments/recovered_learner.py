@@ -4,8 +4,9 @@
     replays  -> Q-model     one Adam update per drawn checkpoint
     Q-model  -> files       which run without the source
 
-The faithful recipe is the paper's: the 300 training inputs alone, gates taught by the supports alone. The distilled
-recipe also fits inputs that need no labels, continued by the source itself, and lets predictions teach the gates.
+The faithful recipe is the paper's: the 300 training inputs alone, gates taught by the supports alone. The
+distilled recipe also fits inputs that need no labels, continued by the source itself, and lets predictions teach
+the gates.
 """
 
 import random
@@ -44,12 +45,13 @@ SEMANTICS = "semantics.parquet"
 
 
 class Pool(Config):
-    """Inputs beyond the training numbers: so many for each checkpoint, outside every panel.
+    """Inputs beyond the training numbers, outside every panel: so many in all, and so many at each checkpoint.
 
-    Each is continued greedily by the checkpoint itself (`own`) or by the finished source (`final`), so that nobody
+    Each is continued greedily by the finished source (`final`) or by the checkpoint itself (`own`), so that nobody
     needs to know the right answer.
     """
 
+    numbers: Positive = 6000
     inputs: Count = 0
     continued_by: Literal["own", "final"] = "final"
 
@@ -57,7 +59,8 @@ class Pool(Config):
 class RecoveredFit(Config):
     """How a Q-model is fitted; the defaults are the faithful recipe.
 
-    An update sees one checkpoint and one of `parts` equal parts of its inputs; the paper's sees all of them.
+    An update sees one checkpoint and one of `parts` equal parts of its inputs; the paper's sees all of them. The
+    checkpoint of place i is drawn with probability proportional to i^late.
     """
 
     recipe: Recipe = "faithful"
@@ -68,6 +71,7 @@ class RecoveredFit(Config):
     loss: RecoveryLoss = RecoveryLoss()
     pool: Pool = Pool()
     parts: Positive = 1
+    late: NonNegativeFloat = 0.0
     updates: Positive = 5000
     learning_rate: PositiveFloat = 3e-3
     schedule: ScheduleConfig = ScheduleConfig()
@@ -91,7 +95,8 @@ RECIPES: dict[Recipe, RecoveredFit] = {
     "distilled": RecoveredFit(
         recipe="distilled",
         model=RecoveredConfig(writers=4, value=24, gate_gradients=True),
-        pool=Pool(inputs=300),
+        pool=Pool(inputs=150),
+        parts=3,
         schedule=ScheduleConfig(decay="cosine"),
     ),
 }
@@ -116,7 +121,7 @@ class Replays:
             )
         if not source.config.replays:
             raise InvalidConfig(
-                f"{source.path} kept no checkpoints to replay; train it with --set replays=200, then discover again"
+                f"{source.path} kept no checkpoints to replay; train it with --set replays=200 and discover again"
             )
         if factors.supports.shape[1] != source.events.count:
             raise DamagedArtefact(
@@ -139,19 +144,23 @@ class Replays:
         """Every replayed step on the training inputs and its own share of the pool, each in so many parts."""
         trained = self.source.config.numbers()
         labels = self.supports.split(torch.bincount(self.source.events.example).tolist(), 1)
-        drawn = pool_numbers(pool.inputs * len(self.steps), seed=seed)
+        drawn = pool_numbers(pool.numbers, seed=seed) if pool.inputs else ()
+        finally_said = _continued(drawn, self.source.model()) if pool.continued_by == "final" else []
         asked = [[(prompt(number), answer(number)) for number in trained[part::parts]] for part in range(parts)]
         events = [Events.of(*zip(*own, strict=True)) for own in asked]
         replays = []
         for index, step in enumerate(self.steps):
             model = self.source.model(step)
-            speaker = model if pool.continued_by == "own" else self.source.model()
-            if said := _continued(drawn[index :: len(self.steps)], speaker):
+            if pool.inputs:
+                turn = [(index * pool.inputs + i) % len(drawn) for i in range(pool.inputs)]
+                said = (
+                    [finally_said[i] for i in turn]
+                    if finally_said
+                    else _continued([drawn[i] for i in turn], model)
+                )
                 events = [Events.of(*zip(*own, *said[part::parts], strict=True)) for part, own in enumerate(asked)]
             replays += [
-                Replayed.of(
-                    model, own, existence=self.existence(step), supports=torch.cat(labels[part::parts], 1)
-                )
+                Replayed.of(model, own, existence=self.existence(step), supports=torch.cat(labels[part::parts], 1))
                 for part, own in enumerate(events)
             ]
         return replays
@@ -174,13 +183,13 @@ def pool_numbers(count: int, *, seed: int) -> tuple[int, ...]:
     taken = set().union(*(numbers() for numbers in PANELS.values()))
     draw = random.Random(4_000_003 + seed)
     lengths = [length for length in LENGTHS if length >= 4]
-    if not count:
-        return ()
     each = -(-count // len(lengths))
     drawn = []
     for length in lengths:
         free = [number for number in range(10 ** (length - 1), 10**length) if number not in taken]
-        drawn.append([number for _ in range(-(-each // len(free))) for number in draw.sample(free, len(free))][:each])
+        drawn.append(
+            [number for _ in range(-(-each // len(free))) for number in draw.sample(free, len(free))][:each]
+        )
     return tuple(number for turn in zip(*drawn, strict=True) for number in turn)[:count]
 
 
@@ -226,9 +235,7 @@ def fit_recovered(
     return RecoveredRun(config, path, replays, QModel.load(path, vocabulary=VOCABULARY))
 
 
-def _fit(
-    config: RecoveredFit, replays: Replays, run: RunDirectory, progress: Progress | None
-) -> RecoveredQModel:
+def _fit(config: RecoveredFit, replays: Replays, run: RunDirectory, progress: Progress | None) -> RecoveredQModel:
     model = RecoveredQModel(
         layers=tuple(replays.factors.layer.tolist()),
         blocks=replays.source.config.model.blocks,
@@ -238,8 +245,10 @@ def _fit(
     )
     targets = replays.all(config.pool, config.parts, config.seed)
 
+    chance = np.repeat(np.arange(1, len(replays.steps) + 1) ** config.late, config.parts)
+
     def batches(step: int) -> tuple[Replayed, bool]:
-        drawn = np.random.default_rng([config.seed, step]).integers(len(targets))
+        drawn = np.random.default_rng([config.seed, step]).choice(len(targets), p=chance / chance.sum())
         return targets[drawn], step >= (1 - config.frozen_share) * config.updates
 
     train(
@@ -299,7 +308,11 @@ def read_factors(source: Source) -> tuple[Factors, dict[str, Any]]:
 def fit_config(source: Source, recipe: Recipe, changes: Mapping[str, Any]) -> RecoveredFit:
     """A recipe for the factors in a run."""
     _, facts = read_factors(source)
-    known = {"source": source.config.model_dump(mode="json"), "rule": facts["rule"], "threshold": facts["threshold"]}
+    known = {
+        "source": source.config.model_dump(mode="json"),
+        "rule": facts["rule"],
+        "threshold": facts["threshold"],
+    }
     return RECIPES[recipe].replace({**known, **changes})
 
 

@@ -1,4 +1,4 @@
-"""What all quanta share: a stream that gathers messages, and a message that counts as much as its quantum is active.
+"""What all quanta share: a stream that gathers messages, and a message that counts as far as it is active.
 
 The cell of a compiled quantum makes a content and a gate of its stream; its activity is downward-closed: a quantum
 is at most as active as any quantum that it depends on directly.

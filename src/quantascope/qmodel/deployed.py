@@ -1,7 +1,7 @@
 """`QModel`: a recovered Q-model that runs without its source, from two small files.
 
-    qmodel.safetensors   weights, with the embeddings and readout of the source
-    qmodel.json          shape, quanta, channels and vocabulary, for people and for loading
+qmodel.safetensors   weights, with the embeddings and readout of the source
+qmodel.json          shape, quanta, channels and vocabulary, for people and for loading
 """
 
 from collections.abc import Sequence
@@ -96,8 +96,8 @@ class QModel:
             raise DamagedArtefact(f"{folder / ABOUT} does not describe a recovered Q-model; fit it again")
         if vocabulary is not None and tuple(about["vocabulary"]) != vocabulary:
             raise RunMismatch(
-                f"the Q-model in {folder} speaks another vocabulary of {len(about['vocabulary'])} symbols, not the "
-                f"{len(vocabulary)} asked for; use the Q-model of this task"
+                f"the Q-model in {folder} speaks another vocabulary of {len(about['vocabulary'])} symbols, not "
+                f"the {len(vocabulary)} asked for; use the Q-model of this task"
             )
         tensors, _ = read_tensors(folder / WEIGHTS, made_by=about["made_by"])
         interface = Interface(

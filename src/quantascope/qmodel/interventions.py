@@ -5,6 +5,7 @@ events of one example hang together.
 """
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +41,9 @@ class Effect:
     def interval(self, values: Float[Tensor, " events"]) -> tuple[float, float]:
         """Middle 95 % of the mean over examples drawn anew."""
         examples = len(self.events)
-        sums = torch.zeros(examples, dtype=torch.float64).index_add(0, self.events.example, values.double()).numpy()
+        sums = (
+            torch.zeros(examples, dtype=torch.float64).index_add(0, self.events.example, values.double()).numpy()
+        )
         counts = np.bincount(self.events.example.numpy(), minlength=examples)
         drawn = np.random.default_rng(0).integers(examples, size=(DRAWS, examples))
         low, high = np.percentile(sums[drawn].sum(1) / counts[drawn].sum(1), [2.5, 97.5])
@@ -60,11 +63,17 @@ class Effect:
         return dict(sorted(lost.items(), key=lambda item: -item[1]))
 
 
-@torch.no_grad()
 def effect(model: RecoveredQModel, events: Events, surgery: Surgery) -> Effect:
     """The predictions under surgery against those without."""
-    (before, right), (after, still) = (_scored(model, events, one) for one in (NO_SURGERY, surgery))
-    return Effect(events, after - before, still.long() - right.long())
+    return effects(model, events, [surgery])[0]
+
+
+@torch.no_grad()
+def effects(model: RecoveredQModel, events: Events, surgeries: Iterable[Surgery]) -> list[Effect]:
+    """The same for several surgeries, one at a time."""
+    nll, right = _scored(model, events, NO_SURGERY)
+    after = (_scored(model, events, surgery) for surgery in surgeries)
+    return [Effect(events, later - nll, still.long() - right.long()) for later, still in after]
 
 
 def _scored(model: RecoveredQModel, events: Events, surgery: Surgery) -> tuple[Tensor, Tensor]:

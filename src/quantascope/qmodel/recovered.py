@@ -9,8 +9,9 @@ For quantum q of layer ℓ, at every token, with embedded stream h0:
     m_q = existence_q g_q Σ_w γ_w φ_w v_w                the message; v_w has length one
 
 The update of layer ℓ is the sum of its quanta's messages; logits are the source's own readout of h0 + all updates.
-Existence says how far a quantum is acquired at the replayed checkpoint: 1 in the finished model. Gates, writers and
-channels are hard in the forward pass and soft in the backward pass. The quanta of one layer are computed at once.
+Existence says how far a quantum is acquired at the replayed checkpoint: 1 in the finished model. Gates, writers
+and channels are hard in the forward pass and soft in the backward pass. The quanta of one layer are computed at
+once.
 """
 
 import itertools
@@ -59,7 +60,9 @@ class Interface(nn.Module):
     def of(cls, source: Transformer) -> "Interface":
         """The interface of a source."""
         one = cls(vocabulary=source.vocabulary, positions=source.positions, width=source.config.width)
-        one.load_state_dict({name: value for name, value in source.state_dict().items() if name in one.state_dict()})
+        one.load_state_dict(
+            {name: value for name, value in source.state_dict().items() if name in one.state_dict()}
+        )
         return one
 
     def embed(self, grid: Grid) -> Float[Tensor, "tokens width"]:
@@ -202,8 +205,10 @@ class RecoveredQModel(nn.Module):
             messages.append(message)
         updates = [message.sum(0) for message in messages]
         final = torch.stack([start, *updates]).sum(0)[events.event_rows]
-        joined = (torch.cat(part) for part in zip(*parts, strict=True))
-        return RecoveredExecution(interface.read_out(final), updates, *joined, messages, probability)
+        gates, active, opened, activity = (torch.cat(part) for part in zip(*parts, strict=True))
+        return RecoveredExecution(
+            interface.read_out(final), updates, gates, active, opened, activity, messages, probability
+        )
 
     def _gates_and_scores(
         self, state: Float[Tensor, "_ tokens width"], block: int, which: slice, grid: Grid

@@ -29,7 +29,9 @@ class Surgery:
         """The channels that are left."""
         return channels if self.cut is None else channels.masked_fill(self.cut, 0.0)
 
-    def on_messages(self, messages: list[Float[Tensor, "_ tokens width"]]) -> list[Float[Tensor, "_ tokens width"]]:
+    def on_messages(
+        self, messages: list[Float[Tensor, "_ tokens width"]]
+    ) -> list[Float[Tensor, "_ tokens width"]]:
         """What children receive instead of these messages, one tensor for each earlier layer."""
         if self.received is None or not messages:
             return messages

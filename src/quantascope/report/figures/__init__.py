@@ -21,10 +21,13 @@ from quantascope.report.figures import (
     flat_acquisition,
     hsp_demand,
     joint_frontier,
+    message_interventions,
     number_naming_data,
     parameter_scaling,
     recover_quanta,
+    recovered_qmodel,
     seed_stability,
+    source_faithfulness,
     trace,
 )
 from quantascope.report.figures.style import house_style
@@ -43,6 +46,9 @@ DRAWERS: dict[str, Callable[[Reproduction], Figure]] = {
     "recover-quanta": recover_quanta.draw,
     "ordering": acquisition_order.draw,
     "seed-stability": seed_stability.draw,
+    "recovered-qmodel": recovered_qmodel.draw,
+    "message-interventions": message_interventions.draw,
+    "source-faithfulness": source_faithfulness.draw,
 }
 
 
