@@ -20,7 +20,7 @@ from quantascope.errors import InvalidConfig, QuantascopeError
 Claim = Literal[
     "flat-acquisition", "composed-staircase", "child-parent-order", "acquisition-clock", "hsp-demand",
     "parameter-scaling", "data-scaling", "joint-frontier", "finite-size", "number-naming-data", "recover-quanta",
-    "ordering", "seed-stability", "recovered-qmodel", "message-interventions", "source-faithfulness",
+    "ordering", "seed-stability", "recovered-qmodel", "message-interventions", "source-faithfulness", "semantics",
 ]  # fmt: skip
 Preset = Literal["quick", "full", "paper"]
 Recipe = Literal["faithful", "distilled"]

@@ -16,6 +16,7 @@ from quantascope.experiments import (
     recover_quanta,
     recovered_qmodel,
     seed_stability,
+    semantics,
     source_faithfulness,
 )
 from quantascope.experiments.claim import Claim, Cost, Reproduction, reproduce
@@ -40,6 +41,7 @@ CLAIMS: dict[str, Claim] = {
         recovered_qmodel.CLAIM,
         message_interventions.CLAIM,
         source_faithfulness.CLAIM,
+        semantics.CLAIM,
     )
 }
 

@@ -40,7 +40,9 @@ from quantascope.tasks.number_naming.properties import naming_properties, zero_p
 LIBRARY = "number-naming"
 """The property table of number naming; any other name is a program's."""
 
-UNRELIABLE = "the priority field does not account for the loss, so its factors are no quanta; see quantascope discover"
+UNRELIABLE = (
+    "the priority field does not account for the loss, so its factors are no quanta; see quantascope discover"
+)
 QUANTUM, WRITER = "quantum", "writer"
 AT_ONCE = 512
 """Examples that a compiled Q-model runs at once."""
@@ -50,8 +52,8 @@ AT_ONCE = 512
 class Subject:
     """What is explained: units by kind, and properties, both on the events of a panel's inputs.
 
-    `panels` are those of calibration and test. `zeros` is the table of an audit: whether any single unit tells each
-    of its properties. What is found is kept in `folder` under the hash `made_by`.
+    `panels` are those of calibration and test. `zeros` is the table of an audit: whether any single unit tells
+    each of its properties. What is found is kept in `folder` under the hash `made_by`.
     """
 
     says: str
@@ -138,7 +140,7 @@ def explain(
         raise InvalidConfig(
             f"panels {panels[0]} and {panels[1]} share {len(shared):,} inputs; test descriptions on others"
         )
-    units, properties = ([ask(panel) for panel in panels] for ask in (subject.units, subject.properties))
+    units, properties = [subject.units(panel) for panel in panels], [subject.properties(panel) for panel in panels]
     zeros = [subject.zeros(panel) for panel in panels] if subject.zeros else None
     named, found = {}, {}
     for kind in units[0]:
@@ -190,7 +192,7 @@ def factor_subject(
     """The supports that frozen curves assign to the events of a panel."""
     if not len(factors):
         raise InvalidConfig(
-            f"no factors were found in {source.path}; lower the threshold: quantascope discover RUN --threshold 0.01"
+            f"{source.path} has no factors to name; lower the threshold: quantascope discover RUN --threshold 0.01"
         )
 
     def units(panel: str) -> dict[str, Units]:

@@ -1,15 +1,17 @@
 """Quanta and writers have descriptions that hold on other inputs (section 5.2; appendix G.2).
 
-For every Q-model of the recovered-qmodel claim, and for the supports of the factors that it was fitted to, the best
-description of each unit is chosen on the calibration panel, frozen, and scored on the test panel. F1 stands beside
-that of a description that always holds and that of the same search on shuffled labels: of the units that pass the
-paper's mark of 0.7, how many say more than these?
+For every Q-model of the recovered-qmodel claim, and for the supports of the factors that it was fitted to, the
+best description of each unit is chosen on the calibration panel, frozen, and scored on the test panel. F1 stands
+beside that of a description that always holds and that of the same search on shuffled labels: of the units that
+pass the paper's mark of 0.7, how many say more than these?
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import SupportsFloat
 
+import numpy as np
 import polars as pl
 
 from quantascope.artefact import read_table, write_table
@@ -64,6 +66,10 @@ class Explained:
     def kind(self, kind: str) -> pl.DataFrame:
         """The units of a kind that are not constant."""
         return self.names.filter((pl.col("kind") == kind) & pl.col("f1").is_not_null())
+
+    def silent(self, kind: str) -> int:
+        """How many units of a kind are constant."""
+        return self.names.filter((pl.col("kind") == kind) & pl.col("f1").is_null()).height
 
     def zeros_of(self, kind: str, which: str) -> pl.DataFrame:
         """How well a single unit of a kind tells zeros, one row for each place."""
@@ -125,7 +131,7 @@ def measure(config: Semantics, evidence: Mapping[str, ExplainedSource]) -> dict[
 def _figures(found: list[Explained], kinds: tuple[str, ...], prefix: str, by: str) -> dict[str, Estimate]:
     figures: dict[str, Estimate] = {}
 
-    def add(key: str, says: str, value: Callable[[Explained], float], unit: str = "") -> None:
+    def add(key: str, says: str, value: Callable[[Explained], SupportsFloat], unit: str = "") -> None:
         figures[prefix + key] = Estimate.over_runs(says + by, [value(one) for one in found], unit)
 
     for kind in kinds:
@@ -136,42 +142,48 @@ def _figures(found: list[Explained], kinds: tuple[str, ...], prefix: str, by: st
         add(
             f"{units}_constant",
             f"{units} that are always or never active",
-            lambda one, k=kind: one.names.filter(pl.col("kind") == k).height - one.kind(k).height,
+            lambda one, k=kind: one.silent(k),
             units,
         )
-        for which, key, says in ((PRESENT, "zero", "zeros of the number"), (PASSED, "passed_zero", "zeros passed")):
-            for column, suffix, what in (("f1", "f1", f"best single {kind}"), ("constant", "always", "always active")):
-                for end, name in ((pl.Series.min, "lowest"), (pl.Series.max, "highest")):
+        for which, key, says in (
+            (PRESENT, "zero", "zeros of the number"),
+            (PASSED, "passed_zero", "zeros passed"),
+        ):
+            for column, told in (("f1", f"best single {kind}"), ("constant", "always active")):
+                for end, name in ((np.min, "lowest"), (np.max, "highest")):
                     add(
-                        f"{key}_{kind}_{suffix}_{name}",
-                        f"F1 for {says}, {what}, {name} over places",
-                        lambda one, k=kind, w=which, c=column, e=end: e(one.zeros_of(k, w)[c]),
+                        f"{key}_{kind}_{'f1' if column == 'f1' else 'always'}_{name}",
+                        f"F1 for {says}, {told}, {name} over places",
+                        lambda one, k=kind, w=which, c=column, e=end: e(one.zeros_of(k, w)[c].to_numpy()),
                     )
     return figures
 
 
 def _median(values: pl.Series) -> float:
-    found = values.median()
-    return float(found) if isinstance(found, int | float) else float("nan")
+    return float(np.median(values.to_numpy())) if len(values) else float("nan")
 
 
-def _share(values: pl.Series) -> float:
-    return 100 * float(values.sum()) / len(values) if len(values) else float("nan")
+def _count(which: pl.Series) -> int:
+    return int(which.to_numpy().sum())
+
+
+def _share(which: pl.Series) -> float:
+    return 100 * _count(which) / len(which) if len(which) else float("nan")
 
 
 _PLURAL = {QUANTUM: "quanta", WRITER: "writers"}
-_OF_UNITS: tuple[tuple[str, str, Callable[[pl.DataFrame], float]], ...] = (
+_OF_UNITS: tuple[tuple[str, str, Callable[[pl.DataFrame], SupportsFloat]], ...] = (
     ("median_f1_{}", "median held-out F1 of the {}", lambda table: _median(table["f1"])),
-    ("{}_above_0_7", "{} with held-out F1 at least 0.7", lambda table: (table["f1"] >= MARK).sum()),
+    ("{}_above_0_7", "{} with held-out F1 at least 0.7", lambda table: _count(table["f1"] >= MARK)),
     (
         "{}_above_0_7_telling",
         "those {} whose description beats always true and shuffled labels",
-        lambda table: ((table["f1"] >= MARK) & table["tells"]).sum(),
+        lambda table: _count((table["f1"] >= MARK) & table["tells"]),
     ),
     (
         "{}_above_0_7_always",
         "{} with F1 at least 0.7 for a description that always holds",
-        lambda table: (table["constant"] >= MARK).sum(),
+        lambda table: _count(table["constant"] >= MARK),
     ),
     ("share_above_0_7_{}", "share of {} with F1 at least 0.7", lambda table: _share(table["f1"] >= MARK)),
     (

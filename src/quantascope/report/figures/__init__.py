@@ -27,6 +27,7 @@ from quantascope.report.figures import (
     recover_quanta,
     recovered_qmodel,
     seed_stability,
+    semantics,
     source_faithfulness,
     trace,
 )
@@ -49,6 +50,7 @@ DRAWERS: dict[str, Callable[[Reproduction], Figure]] = {
     "recovered-qmodel": recovered_qmodel.draw,
     "message-interventions": message_interventions.draw,
     "source-faithfulness": source_faithfulness.draw,
+    "semantics": semantics.draw,
 }
 
 

@@ -31,8 +31,8 @@ def _against(axes: Axes, found: list[Explained]) -> None:
         for tells, face in ((True, colour), (False, "none")):
             some = table.filter(pl.col("tells") == tells)
             axes.scatter(
-                some["constant"], some["f1"], s=20, marker=marker, facecolors=face, edgecolors=colour, linewidths=0.9,
-                alpha=0.85, label=label if tells else f"{label} that say no more",
+                some["constant"], some["f1"], s=20, marker=marker, facecolors=face, edgecolors=colour,
+                linewidths=0.9, alpha=0.85, label=label if tells else f"{label} that say no more",
             )  # fmt: skip
     axes.plot([0, 1], [0, 1], color="black", linewidth=0.8)
     axes.axhline(MARK, color=GREY, linestyle=":", linewidth=1.2)
