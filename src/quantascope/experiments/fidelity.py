@@ -19,7 +19,8 @@ from quantascope.tasks.events import Events
 from quantascope.tasks.number_naming import naming_events
 
 THROUGH_TIME = "through-time.parquet"
-TIME_PANEL = "causal"
+TIME_PANEL, TIME_EVERY = "causal", 4
+"""Through time, every fourth number of the panel is asked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +77,9 @@ def fidelity(run: RecoveredRun, panel: str) -> Fidelity:
     return Fidelity(predict(run.source.model(), events), predict(run.model, events), activity(run.model, events))
 
 
-def panel_events(config: NamingSource, panel: str) -> Events:
-    """The events of a panel for a source."""
-    return naming_events(panel_numbers(config, panel))
+def panel_events(config: NamingSource, panel: str, *, every: int = 1) -> Events:
+    """The events of a panel for a source, or of every so many of its numbers, which stand in ascending order."""
+    return naming_events(panel_numbers(config, panel)[::every])
 
 
 @torch.no_grad()
@@ -131,11 +132,11 @@ def gate_fidelity(run: RecoveredRun, panel: str = "priority") -> float:
 
 @torch.no_grad()
 def through_time(run: RecoveredRun) -> pl.DataFrame:
-    """At each replayed step, how often Q-model and source agree on a held-out panel; measured once and kept."""
+    """At each replayed step, how often Q-model and source agree on held-out numbers; measured once and kept."""
     file = run.path / THROUGH_TIME
     if not file.exists():
         rows = []
-        events = panel_events(run.source.config, TIME_PANEL)
+        events = panel_events(run.source.config, TIME_PANEL, every=TIME_EVERY)
         for step in run.replays.steps:
             source = run.source.model(step)
             existence = run.replays.existence(step)

@@ -94,9 +94,12 @@ RECIPES: dict[Recipe, RecoveredFit] = {
     "faithful": RecoveredFit(),
     "distilled": RecoveredFit(
         recipe="distilled",
-        model=RecoveredConfig(writers=4, value=24, gate_gradients=True),
-        pool=Pool(inputs=150),
-        parts=3,
+        model=RecoveredConfig(writers=5, value=24, gate_gradients=True),
+        loss=RecoveryLoss(writer_target=7.0),
+        pool=Pool(inputs=200),
+        parts=8,
+        updates=2500,
+        learning_rate=6e-3,
         schedule=ScheduleConfig(decay="cosine"),
     ),
 }

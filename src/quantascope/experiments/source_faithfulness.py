@@ -49,10 +49,10 @@ LEAST_EVENTS = 20
 
 
 class SourceFaithfulness(Config):
-    """The Q-models that are compared with their sources, on so many examples."""
+    """The Q-models that are compared with their sources, on every so many numbers of the causal panel."""
 
     models: RecoveredModels = FULL_MODELS
-    examples: Positive = 256
+    every: Positive = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,9 +137,9 @@ def _nll(logits: Tensor, events: Events) -> Tensor:
 
 
 @lru_cache(maxsize=64)
-def compared(run: RecoveredRun, examples: int) -> Comparison:
+def compared(run: RecoveredRun, every: int) -> Comparison:
     """The comparison of a Q-model with its source, measured once."""
-    return compare(run.model, run.source.model(), panel_events(run.source.config, PANEL)[:examples])
+    return compare(run.model, run.source.model(), panel_events(run.source.config, PANEL, every=every))
 
 
 def measure(config: SourceFaithfulness, evidence: Mapping[str, FittedSource]) -> dict[str, Estimate]:
@@ -155,7 +155,7 @@ def measure(config: SourceFaithfulness, evidence: Mapping[str, FittedSource]) ->
             ):
 
                 def value(run: RecoveredRun, key=key, kind=kind) -> float:
-                    return getattr(compared(run, config.examples), key)(kind)
+                    return getattr(compared(run, config.every), key)(kind)
 
                 unit = "nats" if key == "mean_effect" else ""
                 words = kind.replace("_", " ")
@@ -164,7 +164,7 @@ def measure(config: SourceFaithfulness, evidence: Mapping[str, FittedSource]) ->
             evidence,
             recipe,
             "mean change of the Q-model's NLL",
-            lambda run: float(compared(run, config.examples).predicted.mean()),
+            lambda run: float(compared(run, config.every).predicted.mean()),
             "nats",
         )
     return figures
@@ -174,7 +174,7 @@ CLAIM = Claim(
     name="source-faithfulness",
     says="what writers write matters to the source as the Q-model predicts",
     presets={
-        "quick": SourceFaithfulness(models=QUICK_MODELS, examples=64),
+        "quick": SourceFaithfulness(models=QUICK_MODELS, every=16),
         "full": SourceFaithfulness(),
         "paper": SourceFaithfulness(models=RecoveredModels(seeds=(0,), fit_seeds=(0,))),
     },

@@ -16,13 +16,13 @@ from quantascope.report.figures.style import panels, title
 
 def draw(reproduction: Reproduction) -> Figure:
     """Predicted against found effects of the first source under both recipes, and correlations beside controls."""
-    evidence, examples = reproduction.evidence, reproduction.config.examples
+    evidence, every = reproduction.evidence, reproduction.config.every
     figure, (left, middle, right) = panels(3, width=4.0, height=3.4)
     first = next(iter(evidence.values()))
     shown: tuple[tuple[Axes, str, Recipe], ...] = ((left, "a", "faithful"), (middle, "b", "distilled"))
     for axes, letter, recipe in shown:
-        _pairs(axes, compared(first.of(recipe)[0], examples), letter, recipe)
-    _correlations(right, evidence, examples)
+        _pairs(axes, compared(first.of(recipe)[0], every), letter, recipe)
+    _correlations(right, evidence, every)
     return figure
 
 
@@ -39,10 +39,10 @@ def _pairs(axes: Axes, found: Comparison, letter: str, recipe: Recipe) -> None:
     title(axes, letter, f"a writer's message taken away, {recipe}, r = {found.correlation('message'):.2f}")
 
 
-def _correlations(axes: Axes, evidence: Mapping[str, FittedSource], examples: int) -> None:
+def _correlations(axes: Axes, evidence: Mapping[str, FittedSource], every: int) -> None:
     for row, kind in enumerate(KINDS):
         for shift, (recipe, colour) in zip((-0.13, 0.13), COLOURS.items(), strict=True):
-            values = [compared(fitted.of(recipe)[0], examples).correlation(kind) for fitted in evidence.values()]
+            values = [compared(fitted.of(recipe)[0], every).correlation(kind) for fitted in evidence.values()]
             label = recipe if row == 0 else None
             axes.scatter(
                 values, [row + shift] * len(values), color=colour, s=24, alpha=0.8, linewidths=0, label=label
