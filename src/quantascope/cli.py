@@ -339,9 +339,10 @@ def explain(
     from quantascope.report.explanation import print_explanation, write_explanation
     from quantascope.report.progress import intervals
 
+    subject = subject_of(run, units=units, recipe=recipe, properties=properties)
+    panels = {"calibration": calibration, "test": test}
     with open_engine(engine, threads=threads, workers=workers) as executor, intervals() as told:
-        subject = subject_of(run, units=units, recipe=recipe, properties=properties, engine=executor, told=told)
-        found = name(subject, calibration=calibration, test=test, permutations=permutations)
+        found = name(subject, **panels, permutations=permutations, engine=executor, told=told)
     table, text = write_explanation(found)
     if json:
         _print_json(found.to_json())

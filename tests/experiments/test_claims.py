@@ -174,6 +174,7 @@ def test_full_presets_have_at_least_three_runs_of_each_kind():
         "recover-quanta": 8,
         "ordering": 5,
         "seed-stability": 5,
+        "semantics": 3,
     }
 
 

@@ -8,13 +8,13 @@ import pytest
 
 from quantascope.cli import main
 from quantascope.errors import DamagedArtefact, InvalidConfig
-from quantascope.experiments.compiled_learner import CompiledLearner, CompiledRun, learn_compiled, lesson
+from quantascope.experiments import explanation
 from quantascope.experiments.discovery import discover, measure_field
 from quantascope.experiments.explanation import (
+    LIBRARY,
     QUANTUM,
     WRITER,
     Explanation,
-    compiled_subject,
     explain,
     factor_subject,
     naming_table,
@@ -37,6 +37,43 @@ TINY = NamingSource(
     replays=3,
 )
 PANELS = {"calibration": "priority", "test": "causal"}
+PROGRAM = """
+from quantascope.program import Registry, when
+from quantascope.tasks.number_naming import POSITIONS, VOCABULARY, number_name
+from quantascope.tasks.number_naming.oracle import LARGEST
+from quantascope.tasks.sequence import SequenceTask
+
+registry = Registry()
+stage = registry.quantum("STAGE", output_cardinality=2)(
+    lambda number, position: "end" if position == len(number_name(number)) - LEFT_OUT else "name"
+)
+word = registry.quantum("WORD", output_cardinality=29)(lambda number, position: number_name(number)[position])
+end = registry.quantum("END", output_cardinality=1)(lambda: "EOS")
+
+
+@registry.entry(audit=range(21, 120), vocabulary=VOCABULARY[15:] + ("EOS",), end="EOS")
+def predict(state):
+    now = stage(state.source, state.position)
+    with when(now, "end") as over:
+        if over:
+            return end()
+    with when(now, "name") as going:
+        if going:
+            return word(state.source, state.position)
+
+
+task = SequenceTask(
+    vocabulary=VOCABULARY,
+    positions=POSITIONS,
+    prompt=str,
+    answer=predict.write,
+    panels={
+        "training": lambda: tuple(range(21, 100, 3)),
+        "development": lambda: tuple(range(22, 100, 3)),
+        "evaluation": lambda: tuple(range(23, 100, 3)),
+    },
+)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +86,18 @@ def source(tmp_path_factory):
 @pytest.fixture(scope="module")
 def fitted(source):
     return fit_run(source, fit_config(source, "faithful", {"updates": 12, "parts": 4}))
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """A program that writes names, or names without so many of their last words."""
+
+    def written(left_out: int = 0) -> str:
+        file = tmp_path_factory.mktemp("program") / "naming.py"
+        file.write_text(PROGRAM.replace("LEFT_OUT", str(left_out)))
+        return str(file)
+
+    return written
 
 
 @pytest.fixture(scope="module")
@@ -101,11 +150,12 @@ def test_the_same_table_stands_in_parquet_markdown_and_the_trace(explained, fitt
     assert f"| {best['unit']} | {best['description']} | {best['f1']:.3f} |" in text
 
 
-def test_a_program_of_the_task_lends_its_words(source):
-    table = naming_table("english", panel_numbers(TINY, "priority"))
-    assert {"CONTROL_GROUP=HIGH", "LEXICAL_FORM=TEEN", "EMIT_EOS"} <= set(table.names)
-    with pytest.raises(InvalidConfig, match="the program french writes other outputs than the source"):
-        naming_table("french", panel_numbers(TINY, "priority"))
+def test_a_program_of_the_task_lends_its_words(program):
+    numbers = tuple(number for number in panel_numbers(TINY, "priority") if number > 20)
+    table, ours = naming_table(program(), numbers), naming_table(LIBRARY, numbers)
+    np.testing.assert_array_equal(table.atom("STAGE=end"), ours.atom("emit EOS"))
+    with pytest.raises(InvalidConfig, match="writes other outputs than the source was trained on"):
+        naming_table(program(left_out=1), numbers)
 
 
 def test_panels_that_share_inputs_are_refused(source):
@@ -125,26 +175,34 @@ def test_what_is_explained_is_the_q_model_if_there_is_one(fitted, source, tmp_pa
         subject_of(bare.path, units="qmodel")
 
 
-def test_factors_of_a_field_that_fails_are_named_with_a_warning(tmp_path):
-    wild = TINY.model_copy(update={"optimizer": OptimizerConfig(name="adam", learning_rate=0.3)})
-    made = learn_naming(wild, tmp_path / "wild")
-    found = discover(made, rule="gradient", threshold=0.02)
-    found.save()
-    subject = subject_of(made.path)
-    assert (subject.warning is None) == found.trained.reliable
-    assert not found.trained.reliable
+def test_factors_of_a_field_that_fails_are_named_with_a_warning(source, monkeypatch):
+    factors, facts = read_factors(source)
+    assert facts["reliable"]
+    assert subject_of(source.path, units="factors").warning is None
+    monkeypatch.setattr(explanation, "read_factors", lambda source: (factors, facts | {"reliable": False}))
+    assert "no quanta" in subject_of(source.path, units="factors").warning
 
 
-def test_gates_of_a_compiled_q_model_are_named_by_its_program(tmp_path):
-    """A model that follows the program's routing is described by the program, in another task."""
-    config = CompiledLearner(program="addition").replace({"training.steps": 2, "training.evaluate_every": 2})
-    run = learn_compiled(config, tmp_path / "run")
-    subject = compiled_subject(CompiledRun(run.config, run.model, run.accuracy), tmp_path / "run")
-    assert subject.panels == ("development", "evaluation")
-    units = subject.units("development")[QUANTUM]
-    assert units.names == tuple(lesson("addition").compiled.graph.names)
-    assert subject.properties("development").events == units.active.shape[1]
-    assert subject.zeros is None
+def test_a_run_without_any_factor_is_refused(source):
+    factors, facts = read_factors(source)
+    with pytest.raises(InvalidConfig, match="has no factors to name; lower the threshold"):
+        factor_subject(source, factors.chosen(np.array([], dtype=np.int64)), facts["rule"])
+
+
+def test_gates_of_a_compiled_q_model_are_named_by_its_program(program, tmp_path, capsys):
+    """What the gates were taught comes back as their names."""
+    short = ["training.steps=150", "training.schedule.decay_from=75", "model.width=16"]
+    run = str(tmp_path / "run")
+    assert main(["train", "compiled", "--program", program(), "--out", run, "--set", *short]) == 0
+    capsys.readouterr()
+    assert main(["explain", run, "--workers", "1", "--permutations", "2", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["calibration"], told["test"], told["zeros"]) == ("development", "evaluation", [])
+    names = {row["unit"]: row for row in told["names"]}
+    assert names["STAGE"]["description"] == "constant: always active"
+    assert names["END"]["description"] in ("STAGE=end", "END")
+    assert names["WORD"]["f1"] > 0.95
+    assert names["WORD"]["tells"]
     with pytest.raises(InvalidConfig, match="speaks its program's words"):
         subject_of(tmp_path / "run", units="factors")
 

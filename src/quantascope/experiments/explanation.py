@@ -6,7 +6,6 @@ compiled   gates of a program's Q-model, in the words of the program
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -19,7 +18,7 @@ import torch
 from quantascope.artefact import read_json, write_table
 from quantascope.errors import InvalidConfig
 from quantascope.experiments.compiled_learner import CompiledLearner, CompiledRun, lesson, read_compiled
-from quantascope.experiments.discovery import Told, measure_field
+from quantascope.experiments.discovery import measure_field
 from quantascope.experiments.fidelity import activity, panel_events
 from quantascope.experiments.naming_source import Source, panel_numbers, read_source
 from quantascope.experiments.recovered_learner import (
@@ -52,6 +51,7 @@ AT_ONCE = 512
 class Subject:
     """What is explained: units by kind, and properties, both on the events of a panel's inputs.
 
+    `units` also takes the engine and the listener of `measure_field`, should something have to be measured first.
     `panels` are those of calibration and test. `zeros` is the table of an audit: whether any single unit tells
     each of its properties. What is found is kept in `folder` under the hash `made_by`.
     """
@@ -61,7 +61,7 @@ class Subject:
     made_by: str
     panels: tuple[str, str]
     inputs: Callable[[str], Sequence[Any]]
-    units: Callable[[str], Mapping[str, Units]]
+    units: Callable[..., Mapping[str, Units]]
     properties: Callable[[str], Properties]
     zeros: Callable[[str], Properties] | None = None
     warning: str | None = None
@@ -132,6 +132,7 @@ def explain(
     calibration: str | None = None,
     test: str | None = None,
     permutations: int = PERMUTATIONS,
+    **measuring: Any,
 ) -> Explanation:
     """Choose descriptions on one panel, freeze them, and score them on another that shares no input with it."""
     panels = calibration or subject.panels[0], test or subject.panels[1]
@@ -140,7 +141,10 @@ def explain(
         raise InvalidConfig(
             f"panels {panels[0]} and {panels[1]} share {len(shared):,} inputs; test descriptions on others"
         )
-    units, properties = [subject.units(panel) for panel in panels], [subject.properties(panel) for panel in panels]
+    units, properties = (
+        [subject.units(panel, **measuring) for panel in panels],
+        [subject.properties(panel) for panel in panels],
+    )
     zeros = [subject.zeros(panel) for panel in panels] if subject.zeros else None
     named, found = {}, {}
     for kind in units[0]:
@@ -156,7 +160,6 @@ def subject_of(
     units: Literal["factors", "qmodel"] | None = None,
     recipe: Recipe = "faithful",
     properties: str | None = None,
-    **measuring: Any,
 ) -> Subject:
     """What there is to explain in a run: the units asked for, or its Q-model, or its factors."""
     if _is_compiled(run):
@@ -169,7 +172,7 @@ def subject_of(
     if units == "qmodel" or (units is None and qmodel_folder(run, recipe).is_dir()):
         return qmodel_subject(read_fit(source, recipe), properties or LIBRARY)
     factors, facts = read_factors(source)
-    found = factor_subject(source, factors, facts["rule"], properties or LIBRARY, **measuring)
+    found = factor_subject(source, factors, facts["rule"], properties or LIBRARY)
     return found if facts["reliable"] else replace(found, warning=UNRELIABLE)
 
 
@@ -179,25 +182,16 @@ def _is_compiled(run: Path) -> bool:
     return isinstance(found, dict) and found.get("kind") == CompiledLearner.__name__
 
 
-def factor_subject(
-    source: Source,
-    factors: Factors,
-    rule: Rule,
-    properties: str = LIBRARY,
-    *,
-    engine: Executor | None = None,
-    memory: float = 2e9,
-    told: Told | None = None,
-) -> Subject:
+def factor_subject(source: Source, factors: Factors, rule: Rule, properties: str = LIBRARY) -> Subject:
     """The supports that frozen curves assign to the events of a panel."""
     if not len(factors):
         raise InvalidConfig(
             f"{source.path} has no factors to name; lower the threshold: quantascope discover RUN --threshold 0.01"
         )
 
-    def units(panel: str) -> dict[str, Units]:
+    def units(panel: str, **measuring: Any) -> dict[str, Units]:
         with RunDirectory(source.path, source.config).locked():
-            field = measure_field(source, rule, panel, engine=engine, memory=memory, told=told)
+            field = measure_field(source, rule, panel, **measuring)
         return {QUANTUM: Units.of(factors.names, assign(factors, field.values).supports)}
 
     says = f"factors of {source.path}"
@@ -207,7 +201,7 @@ def factor_subject(
 def qmodel_subject(run: RecoveredRun, properties: str = LIBRARY) -> Subject:
     """Gates and writers of a recovered Q-model."""
 
-    def units(panel: str) -> dict[str, Units]:
+    def units(panel: str, **measuring: Any) -> dict[str, Units]:
         seen = activity(run.model, panel_events(run.source.config, panel))
         writers = [name for own in run.model.writer_names for name in own]
         return {
@@ -225,7 +219,7 @@ def compiled_subject(run: CompiledRun, path: Path) -> Subject:
     task = taught.task
 
     @torch.no_grad()
-    def units(panel: str) -> dict[str, Units]:
+    def units(panel: str, **measuring: Any) -> dict[str, Units]:
         events = task.events(task.panel(panel))
         parts = [events[start : start + AT_ONCE] for start in range(0, len(events), AT_ONCE)]
         active = torch.cat([run.model.run(part).activity for part in parts], 1) > 0.5
@@ -248,7 +242,7 @@ def compiled_subject(run: CompiledRun, path: Path) -> Subject:
 def _naming_subject(
     says: str,
     source: Source,
-    units: Callable[[str], Mapping[str, Units]],
+    units: Callable[..., Mapping[str, Units]],
     properties: str,
     folder: Path,
     made_by: str,
