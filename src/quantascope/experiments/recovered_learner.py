@@ -21,7 +21,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from quantascope.artefact import read_facts, read_json
+from quantascope.artefact import read_facts, read_json, read_table
 from quantascope.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat
 from quantascope.errors import DamagedArtefact, InvalidConfig
 from quantascope.experiments.discovery import FACTORS
@@ -40,7 +40,8 @@ from quantascope.training import Objective, OptimizerConfig, Progress, ScheduleC
 Recipe = Literal["faithful", "distilled"]
 END = VOCABULARY.index("EOS")
 LONGEST_OUTPUT = 10
-DESCRIPTIONS = "semantics.json"
+SEMANTICS = "semantics.parquet"
+"""Units in words, as quantascope explain leaves them beside a Q-model."""
 
 
 class Pool(Config):
@@ -217,8 +218,11 @@ class RecoveredRun:
     @property
     def descriptions(self) -> dict[str, str]:
         """What quanta and writers are called, by their names, if they were described."""
-        file = self.path / DESCRIPTIONS
-        return {unit["name"]: unit["description"] for unit in read_json(file)["units"]} if file.is_file() else {}
+        file = self.path / SEMANTICS
+        if not file.is_file():
+            return {}
+        table = read_table(file, made_by=self.config.hash())
+        return dict(zip(table["unit"], table["description"], strict=True))
 
 
 def fit_recovered(
