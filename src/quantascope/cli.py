@@ -21,6 +21,7 @@ Claim = Literal[
     "flat-acquisition", "composed-staircase", "child-parent-order", "acquisition-clock", "hsp-demand",
     "parameter-scaling", "data-scaling", "joint-frontier", "finite-size", "number-naming-data", "recover-quanta",
     "ordering", "seed-stability", "recovered-qmodel", "message-interventions", "source-faithfulness",
+    "qmodel-frontier",
 ]  # fmt: skip
 Preset = Literal["quick", "full", "paper"]
 Recipe = Literal["faithful", "distilled"]

@@ -177,6 +177,7 @@ def test_full_presets_have_at_least_three_runs_of_each_kind():
         "recovered-qmodel": 3,
         "message-interventions": 3,
         "source-faithfulness": 3,
+        "qmodel-frontier": 1,
     }
 
 
