@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from quantascope.program import Registry as Registry
     from quantascope.program import compile_program as compile_program
     from quantascope.program import when as when
+    from quantascope.qmodel import QModel as QModel
     from quantascope.report.scoreboard import scoreboard as scoreboard
     from quantascope.run import RunDirectory as RunDirectory
     from quantascope.scaling import PowerLawFit as PowerLawFit
@@ -50,6 +51,7 @@ _HOME = {
     "Poset": "theory",
     "PowerLawFit": "scaling",
     "PriorityField": "priority",
+    "QModel": "qmodel",
     "QuantascopeError": "errors",
     "Recorder": "training",
     "Registry": "program",

@@ -20,7 +20,8 @@ from quantascope.errors import InvalidConfig, QuantascopeError
 Claim = Literal[
     "flat-acquisition", "composed-staircase", "child-parent-order", "acquisition-clock", "hsp-demand",
     "parameter-scaling", "data-scaling", "joint-frontier", "finite-size", "number-naming-data", "recover-quanta",
-    "ordering", "seed-stability", "recovered-qmodel", "message-interventions", "source-faithfulness", "semantics",
+    "ordering", "seed-stability", "recovered-qmodel", "message-interventions", "source-faithfulness",
+    "qmodel-frontier", "semantics",
 ]  # fmt: skip
 Preset = Literal["quick", "full", "paper"]
 Recipe = Literal["faithful", "distilled"]

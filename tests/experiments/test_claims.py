@@ -174,6 +174,10 @@ def test_full_presets_have_at_least_three_runs_of_each_kind():
         "recover-quanta": 8,
         "ordering": 5,
         "seed-stability": 5,
+        "recovered-qmodel": 3,
+        "message-interventions": 3,
+        "source-faithfulness": 3,
+        "qmodel-frontier": 1,
         "semantics": 3,
     }
 

@@ -11,6 +11,7 @@ from quantascope.experiments.discovery import measure_field
 from quantascope.experiments.fidelity import panel_events
 from quantascope.experiments.message_interventions import MessageInterventions, broken, channel_agreement
 from quantascope.experiments.naming_source import NamingSource
+from quantascope.experiments.qmodel_frontier import QModelFrontier
 from quantascope.experiments.recovered_learner import RECIPES, Pool
 from quantascope.experiments.recovered_models import QModelFits, RecoveredModels, fitted_source, runs
 from quantascope.experiments.recovered_qmodel import RecoveredQModelClaim, seen
@@ -35,6 +36,7 @@ MODELS = RecoveredModels(
     source=TINY,
     seeds=(0, 1),
     fit_seeds=(0, 1),
+    distilled_fit_seeds=(0, 1),
     faithful=RECIPES["faithful"].model_copy(update=SHORT),
     distilled=RECIPES["distilled"].model_copy(update={**SHORT, "pool": Pool(numbers=12, inputs=6)}),
 )
@@ -162,3 +164,19 @@ def test_a_prediction_that_is_right_correlates_perfectly():
     assert (one.correlation("message"), one.within_writers("message")) == (pytest.approx(1), pytest.approx(1))
     assert one.rank_correlation("component") == pytest.approx(-1)
     assert one.mean_effect("message") == 59
+
+
+def test_each_variation_of_the_frontier_changes_one_thing_and_is_drawn(tmp_path):
+    full = CLAIMS["qmodel-frontier"].presets["full"]
+    assert full.source.seed == 100
+    assert all(len(changes) == 1 for name, changes in full.variations.items() if name != "base")
+    assert len({fit.hash() for fit in full.job.fits}) == len(full.variations)
+    base = MODELS.distilled.model_copy(update={"source": TINY})
+    varied = {"base": {}, "detached": {"model.gate_gradients": False}}
+    config = QModelFrontier(source=TINY, base=base, variations=varied)
+    evidence = {"frontier": fitted_source(config.job, tmp_path / "frontier")}
+    figures = CLAIMS["qmodel-frontier"].measure(config, evidence)
+    assert figures["agreement_base"].mean != figures["agreement_detached"].mean
+    result = Result.of("qmodel-frontier", "quick", config, figures, {})
+    with house_style():
+        DRAWERS["qmodel-frontier"](Reproduction(result, config, evidence, tmp_path)).canvas.draw()

@@ -116,7 +116,7 @@ def test_names_are_made_once_and_kept(evidence, folder):
     [(label, job)] = semantics.CLAIM.runs(CONFIG).items()
     path = folder / label
     kept = sorted(file.name for file in path.glob("*.parquet"))
-    assert len(kept) == 2 * (1 + 2 * 2)
+    assert len(kept) == 2 * (1 + 2 + 1)
     before = [(path / name).stat().st_mtime_ns for name in kept]
     again = explained_source(job, path)
     assert [(path / name).stat().st_mtime_ns for name in kept] == before

@@ -13,6 +13,7 @@ from quantascope.experiments import (
     message_interventions,
     number_naming_data,
     parameter_scaling,
+    qmodel_frontier,
     recover_quanta,
     recovered_qmodel,
     seed_stability,
@@ -41,6 +42,7 @@ CLAIMS: dict[str, Claim] = {
         recovered_qmodel.CLAIM,
         message_interventions.CLAIM,
         source_faithfulness.CLAIM,
+        qmodel_frontier.CLAIM,
         semantics.CLAIM,
     )
 }

@@ -23,11 +23,12 @@ from quantascope.training import Progress
 
 
 class RecoveredModels(Config):
-    """Sources by seed; the first is fitted with every fit seed, the others with the first."""
+    """Sources by seed; the first is fitted with every fit seed of a recipe, the others with the first of them."""
 
     source: NamingSource = NamingSource()
     seeds: Seeds = (0, 1, 2)
     fit_seeds: Seeds = (0, 1, 2)
+    distilled_fit_seeds: Seeds = (0,)
     faithful: RecoveredFit = RECIPES["faithful"]
     distilled: RecoveredFit = RECIPES["distilled"]
 
@@ -56,11 +57,11 @@ def runs(config: RecoveredModels) -> dict[str, QModelFits]:
     jobs = {}
     for place, seed in enumerate(config.seeds):
         source = config.source.model_copy(update={"seed": seed})
-        fit_seeds = config.fit_seeds if place == 0 else config.fit_seeds[:1]
+        recipes = ((config.faithful, config.fit_seeds), (config.distilled, config.distilled_fit_seeds))
         fits = tuple(
             recipe.model_copy(update={"source": source, "seed": fit_seed})
-            for recipe in (config.faithful, config.distilled)
-            for fit_seed in fit_seeds
+            for recipe, fit_seeds in recipes
+            for fit_seed in (fit_seeds if place == 0 else fit_seeds[:1])
         )
         jobs[f"qmodels-{seed}"] = QModelFits(source=source, fits=fits)
     return jobs

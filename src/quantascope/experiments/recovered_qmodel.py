@@ -70,11 +70,11 @@ def measure(config: RecoveredQModelClaim, evidence: Mapping[str, FittedSource]) 
         add("gate_f1", "F1 of gates with held-out supports", gate_fidelity)
         add("time_lowest", "lowest agreement after the first burst", lambda run: min(time_after_burst(run)), "%")
         add("time_mean", "mean agreement after the first burst", lambda run: _mean(time_after_burst(run)), "%")
-        for key, says, value in (
-            ("agreement", "agreement, test panel", lambda run: 100 * seen(run, "test").agreement),
-            ("channels", "selected channels", lambda run: float(len(run.model.channels.edges))),
+        for key, says, value, unit in (
+            ("agreement", "agreement, test panel", lambda run: 100 * seen(run, "test").agreement, "%"),
+            ("channels", "selected channels", lambda run: float(len(run.model.channels.edges)), "channels"),
         ):
-            figures[f"{prefix}{key}_fit_seeds"] = over_fits(evidence, recipe, says, value)
+            figures[f"{prefix}{key}_fit_seeds"] = over_fits(evidence, recipe, says, value, unit)
     some = [fitted.of("faithful")[0] for fitted in evidence.values()]
     figures["source_parameters"] = Estimate.over_runs(
         "parameters of the source",

@@ -121,10 +121,10 @@ def measure(config: Semantics, evidence: Mapping[str, ExplainedSource]) -> dict[
         prefix, by = ("", "") if recipe == "faithful" else (f"{recipe}_", f", {recipe}")
         first = [source.models[recipe][0] for source in sources]
         figures |= _figures(first, (QUANTUM, WRITER), prefix, by)
-        for kind in (QUANTUM, WRITER):
-            says = f"median F1 of the {_PLURAL[kind]}, fit seeds of one source{by}"
-            values = [_median(one.kind(kind)["f1"]) for one in sources[0].models[recipe]]
-            figures[f"{prefix}median_f1_{_PLURAL[kind]}_fit_seeds"] = Estimate.over_runs(says, values)
+    for kind in (QUANTUM, WRITER):
+        says = f"median F1 of the {_PLURAL[kind]}, fit seeds of one source"
+        values = [_median(one.kind(kind)["f1"]) for one in sources[0].models["faithful"]]
+        figures[f"median_f1_{_PLURAL[kind]}_fit_seeds"] = Estimate.over_runs(says, values)
     return figures | _figures([source.factors for source in sources], (QUANTUM,), f"{FACTORS}_", ", factors")
 
 

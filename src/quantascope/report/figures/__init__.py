@@ -24,6 +24,7 @@ from quantascope.report.figures import (
     message_interventions,
     number_naming_data,
     parameter_scaling,
+    qmodel_frontier,
     recover_quanta,
     recovered_qmodel,
     seed_stability,
@@ -50,6 +51,7 @@ DRAWERS: dict[str, Callable[[Reproduction], Figure]] = {
     "recovered-qmodel": recovered_qmodel.draw,
     "message-interventions": message_interventions.draw,
     "source-faithfulness": source_faithfulness.draw,
+    "qmodel-frontier": qmodel_frontier.draw,
     "semantics": semantics.draw,
 }
 

@@ -35,7 +35,7 @@ def _gates(axes: Axes, followed: Trace) -> None:
             )  # fmt: skip
             axes.text(column, row, f"{wrote}", ha="center", va="center", fontsize=8)
         for offset, (parent, child) in enumerate(step.channels):
-            place = column + 0.36 + 0.09 * (offset % 5)
+            place = column + 0.34 + 0.32 * (offset + 0.5) / len(step.channels)
             axes.annotate(
                 "", xy=(place, rows[child]), xytext=(place, rows[parent]),
                 arrowprops={"arrowstyle": "-|>", "color": BLUE, "linewidth": 1.1, "shrinkA": 0, "shrinkB": 0},
@@ -75,7 +75,7 @@ def _probabilities(axes: Axes, followed: Trace) -> None:
     axes.set(xlim=(-0.5, len(followed.steps) - 0.1), ylim=(0, 2.0), ylabel="probability")
     axes.set_yticks([0, 0.5, 1])
     axes.set_xlabel("emitted token")
-    axes.legend(loc="upper right", ncols=2)
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.2)
     title(axes, "b", "most probable token of both models after the same prefix")
 
 
