@@ -145,17 +145,14 @@ def _figures(found: list[Explained], kinds: tuple[str, ...], prefix: str, by: st
             lambda one, k=kind: one.silent(k),
             units,
         )
-        for which, key, says in (
-            (PRESENT, "zero", "zeros of the number"),
-            (PASSED, "passed_zero", "zeros passed"),
-        ):
-            for column, told in (("f1", f"best single {kind}"), ("constant", "always active")):
-                for end, name in ((np.min, "lowest"), (np.max, "highest")):
-                    add(
-                        f"{key}_{kind}_{'f1' if column == 'f1' else 'always'}_{name}",
-                        f"F1 for {says}, {told}, {name} over places",
-                        lambda one, k=kind, w=which, c=column, e=end: e(one.zeros_of(k, w)[c].to_numpy()),
-                    )
+    for which, key, says in ((PRESENT, "zero", "zeros of the number"), (PASSED, "passed_zero", "zeros passed")):
+        for column, suffix, told in (("f1", "f1", "best single writer"), ("constant", "always", "always active")):
+            for end, name in ((np.min, "lowest"), (np.max, "highest")) if WRITER in kinds else ():
+                add(
+                    f"{key}_writer_{suffix}_{name}",
+                    f"F1 for {says}, {told}, {name} over places",
+                    lambda one, w=which, c=column, e=end: e(one.zeros_of(WRITER, w)[c].to_numpy()),
+                )
     return figures
 
 

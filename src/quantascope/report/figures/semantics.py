@@ -83,4 +83,4 @@ def _zeros(axes: Axes, found: list[Explained]) -> None:
     axes.set_yticks(range(len(places)), places)
     axes.set(xlabel="held-out F1 of the best single writer", xlim=(0, 1), ylim=(len(places) - 0.5, -0.5))
     axes.legend(loc="lower right", handletextpad=0.2)
-    title(axes, "c", "no writer for zeros, by place")
+    title(axes, "c", "zeros, by their place")
