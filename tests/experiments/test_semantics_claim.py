@@ -30,6 +30,7 @@ CONFIG = Semantics(
         source=TINY,
         seeds=(0,),
         fit_seeds=(0, 1),
+        distilled_fit_seeds=(0,),
         faithful=RECIPES["faithful"].model_copy(update=SHORT),
         distilled=RECIPES["distilled"].model_copy(update={**SHORT, "pool": Pool(numbers=12, inputs=6)}),
     ),

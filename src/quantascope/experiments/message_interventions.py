@@ -18,6 +18,7 @@ from quantascope.experiments.recover_quanta import SOURCES
 from quantascope.experiments.recovered_learner import RecoveredRun
 from quantascope.experiments.recovered_models import (
     FULL_MODELS,
+    PAPER_MODELS,
     QUICK_MODELS,
     FittedSource,
     RecoveredModels,
@@ -164,7 +165,7 @@ CLAIM = Claim(
     presets={
         "quick": MessageInterventions(models=QUICK_MODELS),
         "full": MessageInterventions(),
-        "paper": MessageInterventions(models=RecoveredModels(seeds=(0,), fit_seeds=(0,))),
+        "paper": MessageInterventions(models=PAPER_MODELS),
     },
     runs=lambda config: runs(config.models),
     prepare=lambda job: [fit.training for fit in job.fits],

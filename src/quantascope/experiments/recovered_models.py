@@ -28,7 +28,7 @@ class RecoveredModels(Config):
     source: NamingSource = NamingSource()
     seeds: Seeds = (0, 1, 2)
     fit_seeds: Seeds = (0, 1, 2)
-    distilled_fit_seeds: Seeds = (0,)
+    distilled_fit_seeds: Seeds = (0, 1, 2)
     faithful: RecoveredFit = RECIPES["faithful"]
     distilled: RecoveredFit = RECIPES["distilled"]
 
@@ -131,6 +131,7 @@ QUICK_MODELS = RecoveredModels(
     source=QUICK,
     seeds=(0,),
     fit_seeds=(0,),
+    distilled_fit_seeds=(0,),
     faithful=RECIPES["faithful"].model_copy(update=SHORT),
     distilled=RECIPES["distilled"].model_copy(update={**SHORT, "pool": Pool(numbers=60, inputs=30)}),
 )
@@ -138,3 +139,4 @@ FULL_MODELS = RecoveredModels(
     faithful=RECIPES["faithful"].model_copy(update={"updates": 2000, "parts": 6}),
 )
 """The paper takes 5,000 updates on all inputs; here 2,000 are taken, and each sees a sixth of the inputs."""
+PAPER_MODELS = RecoveredModels(seeds=(0,), fit_seeds=(0,), distilled_fit_seeds=(0,))

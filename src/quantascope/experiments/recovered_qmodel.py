@@ -22,6 +22,7 @@ from quantascope.experiments.recover_quanta import SOURCES
 from quantascope.experiments.recovered_learner import Recipe, RecoveredRun
 from quantascope.experiments.recovered_models import (
     FULL_MODELS,
+    PAPER_MODELS,
     QUICK_MODELS,
     FittedSource,
     RecoveredModels,
@@ -123,7 +124,7 @@ CLAIM = Claim(
     presets={
         "quick": RecoveredQModelClaim(models=QUICK_MODELS),
         "full": RecoveredQModelClaim(),
-        "paper": RecoveredQModelClaim(models=RecoveredModels(seeds=(0,), fit_seeds=(0,))),
+        "paper": RecoveredQModelClaim(models=PAPER_MODELS),
     },
     runs=lambda config: runs(config.models),
     prepare=lambda job: [fit.training for fit in job.fits],

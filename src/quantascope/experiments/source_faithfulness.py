@@ -27,6 +27,7 @@ from quantascope.experiments.recover_quanta import SOURCES
 from quantascope.experiments.recovered_learner import RecoveredRun
 from quantascope.experiments.recovered_models import (
     FULL_MODELS,
+    PAPER_MODELS,
     QUICK_MODELS,
     FittedSource,
     RecoveredModels,
@@ -176,7 +177,7 @@ CLAIM = Claim(
     presets={
         "quick": SourceFaithfulness(models=QUICK_MODELS, every=16),
         "full": SourceFaithfulness(),
-        "paper": SourceFaithfulness(models=RecoveredModels(seeds=(0,), fit_seeds=(0,))),
+        "paper": SourceFaithfulness(models=PAPER_MODELS),
     },
     runs=lambda config: runs(config.models),
     prepare=lambda job: [fit.training for fit in job.fits],
