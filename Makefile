@@ -35,6 +35,7 @@ bench: $(READY) ## the benchmarks: ratios measured side by side
 	$(BIN)/python benchmarks/scaling_sweep.py
 	$(BIN)/python benchmarks/compile.py
 	$(BIN)/python benchmarks/guidance.py
+	$(BIN)/python benchmarks/qmodel_fit.py
 
 clean: ## remove the environment and all local runs
 	rm -rf $(VENV) runs

@@ -18,8 +18,10 @@ MAY_IMPORT = {
     "run": {"errors", "config", "artefact", "provenance"},
     "graph": {"errors"},
     "labels": {"errors"},
-    "tasks": {"errors", "config", "theory"},
-    "program": {"errors", "graph", "labels"},
+    "properties": {"errors"},
+    "semantics": {"errors", "properties"},
+    "tasks": {"errors", "config", "theory", "properties"},
+    "program": {"errors", "graph", "labels", "properties"},
     "programs": {"errors", "program", "tasks"},
     "models": {"errors", "config", "artefact", "tasks"},
     "qmodel": {"errors", "config", "artefact", "graph", "labels", "tasks", "models"},
@@ -34,10 +36,11 @@ MAY_IMPORT = {
     "experiments": {
         "errors", "config", "artefact", "run", "theory", "tasks", "models", "training", "acquisition", "sweep",
         "provenance", "priority", "scaling", "program", "programs", "qmodel", "guidance",
+        "properties", "semantics",
     },
     "report": {
         "errors", "artefact", "theory", "tasks", "training", "acquisition", "priority", "scaling", "experiments",
-        "graph", "program", "sweep",
+        "graph", "program", "sweep", "semantics",
     },
     "cli": {
         "errors", "artefact", "engine", "theory", "experiments", "program", "programs", "report", "run", "sweep",
@@ -75,7 +78,7 @@ def test_only_reports_draw(file):
         assert not any(name.split(".")[0] == "matplotlib" for name in imported(file))
 
 
-@pytest.mark.parametrize("layer", ["theory", "program"])
-def test_theory_and_compiler_work_without_torch(layer):
+@pytest.mark.parametrize("layer", ["theory", "program", "semantics"])
+def test_theory_compiler_and_naming_work_without_torch(layer):
     program = f"import sys, quantascope.{layer}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0

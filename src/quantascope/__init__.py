@@ -28,10 +28,14 @@ if TYPE_CHECKING:
     from quantascope.program import Registry as Registry
     from quantascope.program import compile_program as compile_program
     from quantascope.program import when as when
+    from quantascope.properties import Properties as Properties
+    from quantascope.qmodel import QModel as QModel
     from quantascope.report.scoreboard import scoreboard as scoreboard
     from quantascope.run import RunDirectory as RunDirectory
     from quantascope.scaling import PowerLawFit as PowerLawFit
     from quantascope.scaling import fit_power_law as fit_power_law
+    from quantascope.semantics import Units as Units
+    from quantascope.semantics import name_units as name_units
     from quantascope.tasks.hsp import Forest as Forest
     from quantascope.tasks.hsp import build_forest as build_forest
     from quantascope.theory import Poset as Poset
@@ -50,6 +54,8 @@ _HOME = {
     "Poset": "theory",
     "PowerLawFit": "scaling",
     "PriorityField": "priority",
+    "Properties": "properties",
+    "QModel": "qmodel",
     "QuantascopeError": "errors",
     "Recorder": "training",
     "Registry": "program",
@@ -57,11 +63,13 @@ _HOME = {
     "TaskMLP": "models",
     "Trajectory": "training",
     "Transformer": "models",
+    "Units": "semantics",
     "acquisition_times": "acquisition",
     "build_forest": "tasks.hsp",
     "compile_program": "program",
     "factorize": "priority",
     "fit_power_law": "scaling",
+    "name_units": "semantics",
     "open_engine": "engine",
     "parallel": "theory",
     "priority_field": "priority",

@@ -21,10 +21,12 @@ from quantascope.errors import InvalidConfig, QuantascopeError
 Claim = Literal[
     "flat-acquisition", "composed-staircase", "child-parent-order", "acquisition-clock", "hsp-demand",
     "parameter-scaling", "data-scaling", "joint-frontier", "finite-size", "number-naming-data", "recover-quanta",
-    "ordering", "seed-stability", "compiled-qmodel", "guided-training", "guidance-data-efficiency",
+    "ordering", "seed-stability", "recovered-qmodel", "message-interventions", "source-faithfulness",
+    "qmodel-frontier", "semantics", "compiled-qmodel", "guided-training", "guidance-data-efficiency",
     "guidance-other-programs",
 ]  # fmt: skip
 Preset = Literal["quick", "full", "paper"]
+Recipe = Literal["faithful", "distilled"]
 Changes = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE ...", help_behavior_hint="")]
 Folder = Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")]
 Number = Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="")]
@@ -263,6 +265,132 @@ def discover(
         print(f"quantascope: warning: {found.warning}", file=sys.stderr)
 
 
+def fit(
+    run: tyro.conf.Positional[Path],
+    /,
+    recipe: Recipe = "faithful",
+    set_: Changes = (),
+    seed: Number = None,
+    threads: int = 1,
+    json: bool = False,
+) -> None:
+    """Fit an executable Q-model to a source whose quanta were found; an interrupted fit is taken up again.
+
+    The Q-model is RUN/qmodel/RECIPE and runs without the source.
+
+    Args:
+        run: The run directory of a source, after quantascope discover.
+        recipe: The paper's recipe, or one that also learns from inputs without labels.
+        set_: Change settings, as in --set updates=1000 model.writers=4.
+        seed: Seed of the Q-model and of the order of its replays.
+        threads: Threads to use.
+        json: Print the outcome as JSON.
+    """
+    from quantascope.experiments.fidelity import summary
+    from quantascope.experiments.hsp_learner import use_threads
+    from quantascope.experiments.naming_source import read_source
+    from quantascope.experiments.recovered_learner import fit_config, fit_run
+    from quantascope.report.progress import one_run
+    from quantascope.report.tables import qmodel_text
+
+    use_threads(threads)
+    source = read_source(run)
+    config = fit_config(source, recipe, ({} if seed is None else {"seed": seed}) | _parse_changes(set_))
+    with one_run(f"{run.name}/{recipe}", config.updates) as progress:
+        outcome = summary(fit_run(source, config, progress))
+    if json:
+        _print_json(outcome)
+    else:
+        print(qmodel_text(outcome))
+
+
+def explain(
+    run: tyro.conf.Positional[Path],
+    /,
+    units: Annotated[
+        Literal["factors", "qmodel"] | None, tyro.conf.arg(metavar="{factors,qmodel}", help_behavior_hint="")
+    ] = None,
+    recipe: Recipe = "faithful",
+    properties: Annotated[str | None, tyro.conf.arg(metavar="PROGRAM", help_behavior_hint="")] = None,
+    calibration: Annotated[str | None, tyro.conf.arg(metavar="PANEL", help_behavior_hint="")] = None,
+    test: Annotated[str | None, tyro.conf.arg(metavar="PANEL", help_behavior_hint="")] = None,
+    permutations: int = 20,
+    engine: Annotated[str, tyro.conf.arg(metavar="local|dask://HOST:PORT")] = "local",
+    workers: Number = None,
+    threads: int = 1,
+    json: bool = False,
+) -> None:
+    """Name the units of a run: the best description of when each is active, tested on other inputs.
+
+    The table is kept as semantics.parquet and semantics.md beside the units.
+
+    Args:
+        run: The run directory of a source after quantascope discover, or after quantascope fit; or that of a
+            compiled Q-model.
+        units: Factors or Q-model of a source; its Q-model if there is one, else its factors, if not given.
+        recipe: Which of the run's Q-models.
+        properties: Describe in the words of this program instead of the library of number naming.
+        calibration: Inputs on which descriptions are chosen; the task's own if not given.
+        test: Inputs on which they are scored; the task's own if not given.
+        permutations: How often the search is repeated on shuffled labels.
+        engine: Where the priority of factors is measured: processes of this machine, or a dask cluster.
+        workers: Processes; as many as the cores hold if not given.
+        threads: Threads of each process.
+        json: Print names and the audit of zeros as JSON.
+    """
+    from quantascope.engine import open_engine
+    from quantascope.experiments.explanation import explain as name
+    from quantascope.experiments.explanation import subject_of
+    from quantascope.report.explanation import print_explanation, write_explanation
+    from quantascope.report.progress import intervals
+
+    subject = subject_of(run, units=units, recipe=recipe, properties=properties)
+    panels = {"calibration": calibration, "test": test}
+    with open_engine(engine, threads=threads, workers=workers) as executor, intervals() as told:
+        found = name(subject, **panels, permutations=permutations, engine=executor, told=told)
+    table, text = write_explanation(found)
+    if json:
+        _print_json(found.to_json())
+    else:
+        print_explanation(found)
+        print(f"table  {table}\ntext   {text}")
+    if subject.warning:
+        print(f"quantascope: warning: {subject.warning}", file=sys.stderr)
+
+
+def trace(
+    run: tyro.conf.Positional[Path],
+    number: tyro.conf.Positional[int],
+    /,
+    recipe: Recipe = "faithful",
+    json: bool = False,
+) -> None:
+    """Watch a Q-model name a number: active gates and writers, channels, and both models' probabilities.
+
+    The figure is drawn beside the Q-model.
+
+    Args:
+        run: The run directory of a source, after quantascope fit.
+        number: From 1 to 999,999.
+        recipe: Which of the run's Q-models.
+        json: Print the trace as JSON.
+    """
+    from quantascope.experiments.naming_source import read_source
+    from quantascope.experiments.recovered_learner import read_fit
+    from quantascope.experiments.trace import trace as follow
+    from quantascope.report.figures import write_trace
+    from quantascope.report.tables import print_trace
+
+    fitted = read_fit(read_source(run), recipe)
+    followed = follow(fitted, number, fitted.descriptions)
+    figure = write_trace(followed, fitted.path / f"trace-{number}.png")
+    if json:
+        _print_json(followed.to_json())
+    else:
+        print_trace(followed)
+        print(f"figure  {figure}")
+
+
 def audit(run: tyro.conf.Positional[Path], /, json: bool = False) -> int:
     """Check that a folder of checkpoints is one training trajectory; exit code 1 if it is not.
 
@@ -403,7 +531,7 @@ def compile(
         print_program(compiled)
 
 
-COMMANDS = (train, audit, discover, compile, guide, simulate, reproduce, scoreboard)
+COMMANDS = (train, audit, discover, fit, explain, trace, compile, guide, simulate, reproduce, scoreboard)
 
 
 def main(arguments: list[str] | None = None) -> int:

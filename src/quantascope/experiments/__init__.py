@@ -14,10 +14,15 @@ from quantascope.experiments import (
     guided_training,
     hsp_demand,
     joint_frontier,
+    message_interventions,
     number_naming_data,
     parameter_scaling,
+    qmodel_frontier,
     recover_quanta,
+    recovered_qmodel,
     seed_stability,
+    semantics,
+    source_faithfulness,
 )
 from quantascope.experiments.claim import Claim, Cost, Reproduction, reproduce
 from quantascope.experiments.result import Estimate, Result
@@ -38,6 +43,11 @@ CLAIMS: dict[str, Claim] = {
         recover_quanta.CLAIM,
         acquisition_order.CLAIM,
         seed_stability.CLAIM,
+        recovered_qmodel.CLAIM,
+        message_interventions.CLAIM,
+        source_faithfulness.CLAIM,
+        qmodel_frontier.CLAIM,
+        semantics.CLAIM,
         compiled_qmodel.CLAIM,
         guided_training.CLAIM,
         guidance_data.CLAIM,

@@ -96,8 +96,7 @@ class Discovery:
     @property
     def names(self) -> list[str]:
         """A name for each factor: its layer, and its number within it."""
-        layers = self.factors.layer.tolist()
-        return [f"L{layer}.Q{layers[:place].count(layer)}" for place, layer in enumerate(layers)]
+        return self.factors.names
 
     @property
     def per_layer(self) -> Int[np.ndarray, " layers"]:

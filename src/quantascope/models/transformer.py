@@ -90,6 +90,15 @@ class Transformer(nn.Module):
         logits = self.head(self.norm(hidden if predictions_only else hidden[grid.event_rows.row]))
         return Execution(logits, stream, updates)
 
+    def resume(
+        self, hidden: Float[Tensor, "tokens width"], events: Events, *, block: int
+    ) -> Float[Tensor, "events vocabulary"]:
+        """Logits of every event from a stream that enters a block, or the readout if there is none left."""
+        grid = grid_of(events)
+        for later in self.blocks[block:]:
+            hidden = hidden + later(hidden, grid, grid.all_rows)
+        return self.head(self.norm(hidden[events.event_rows]))
+
     def embed(self, grid: "Grid") -> Float[Tensor, "tokens width"]:
         """Token plus position, for every valid token."""
         return self.embedding(grid.token) + self.position(grid.position)
@@ -196,9 +205,9 @@ def spread(
 def read_memory(
     query: Float[Tensor, "examples queries width"],
     key: Float[Tensor, "examples length width"],
-    value: Float[Tensor, "examples length width"],
+    value: Float[Tensor, "examples length value"],
     bias: Float[Tensor, "examples queries length"],
-) -> Float[Tensor, "examples queries width"]:
+) -> Float[Tensor, "examples queries value"]:
     """One head: softmax of scaled products, closed where the bias is -inf."""
     scale = 1 / math.sqrt(query.shape[-1])
     return torch.baddbmm(bias, query, key.transpose(1, 2), alpha=scale).softmax(-1) @ value

@@ -61,6 +61,12 @@ class Factors:
         return len(self.layer)
 
     @property
+    def names(self) -> list[str]:
+        """A name for each factor: its layer, and its number within it."""
+        layers = self.layer.tolist()
+        return [f"L{layer}.Q{layers[:place].count(layer)}" for place, layer in enumerate(layers)]
+
+    @property
     def demand(self) -> Float[np.ndarray, " factors"]:
         """Share of the events in each support."""
         return self.supports.mean(1)

@@ -16,6 +16,10 @@ from quantascope.program.patience import patience
 from quantascope.program.replay import Replay
 from quantascope.program.state import State
 from quantascope.program.violations import no_end
+from quantascope.properties import Properties
+
+MOST_OUTCOMES = 20
+"""Outcomes of a quantum with more of them are no properties: few events would share one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +50,19 @@ class ProgramTrace:
         """One row of labels per event."""
         whole, row = self.distinct, self.row
         return GateLabels(whole.active[row], whole.eligible[row], whole.outcome[row], whole.emitter[row])
+
+    @property
+    def properties(self) -> Properties:
+        """What the program did at each event: `QUANTUM` where it runs, `QUANTUM=value` where it finds that."""
+        names, rows = [], []
+        for quantum, (name, outcomes) in enumerate(zip(self.graph.names, self.outcomes, strict=True)):
+            found = self.distinct.outcome[:, quantum]
+            names.append(name)
+            rows.append(found >= 0)
+            if 1 < len(outcomes) <= MOST_OUTCOMES:
+                names += [f"{name}={getattr(value, 'name', value)}" for value in outcomes]
+                rows += [found == code for code in range(len(outcomes))]
+        return Properties(tuple(names), np.array(rows)[:, self.row], self.example)
 
     def written(self) -> Iterator[tuple[str, ...]]:
         """What the program wrote for each input, the end token included."""

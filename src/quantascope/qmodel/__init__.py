@@ -2,6 +2,8 @@
 
 from quantascope.qmodel.cell import Cells, closed_activity
 from quantascope.qmodel.compiled import CompiledConfig, CompiledQModel, QExecution
+from quantascope.qmodel.deployed import QModel
+from quantascope.qmodel.recovered import RecoveredConfig, RecoveredExecution, RecoveredQModel
 from quantascope.qmodel.supervision import SupervisedQModel, Supervision, gate_loss
 
 __all__ = [
@@ -9,6 +11,10 @@ __all__ = [
     "CompiledConfig",
     "CompiledQModel",
     "QExecution",
+    "QModel",
+    "RecoveredConfig",
+    "RecoveredExecution",
+    "RecoveredQModel",
     "SupervisedQModel",
     "Supervision",
     "closed_activity",

@@ -1,6 +1,7 @@
-"""The cell of a quantum: from its input a message and a gate. A message counts as much as its quantum is active.
+"""What all quanta share: a stream that gathers messages, and a message that counts as far as it is active.
 
-Activity is downward-closed: a quantum is at most as active as any quantum that it depends on directly.
+The cell of a compiled quantum makes a content and a gate of its stream; its activity is downward-closed: a quantum
+is at most as active as any quantum that it depends on directly.
 """
 
 import math
@@ -8,6 +9,34 @@ import math
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+
+
+def routed_stream(
+    start: Float[Tensor, "rows width"],
+    channels: Float[Tensor, "quanta senders"],
+    messages: list[Float[Tensor, "_ rows width"]],
+) -> Float[Tensor, "_ rows width"]:
+    """What quanta read: the start plus the messages that reach each; one stream for all of them without senders.
+
+    Messages come level by level; the columns of `channels` are the senders of all levels in turn.
+
+    >>> sent = [torch.tensor([[[2.0]]]), torch.tensor([[[4.0]]])]
+    >>> routed_stream(torch.ones(1, 1), torch.tensor([[1.0, 0.0], [1.0, 1.0]]), sent)
+    tensor([[[3.]],
+            [[7.]]])
+    """
+    stream = start[None]
+    levels = channels.split([len(sent) for sent in messages], 1) if messages else ()
+    for reached, sent in zip(levels, messages, strict=True):
+        stream = stream + torch.tensordot(reached, sent, 1)
+    return stream
+
+
+def gated_message(
+    activity: Float[Tensor, "quanta rows"], content: Float[Tensor, "quanta rows width"]
+) -> Float[Tensor, "quanta rows width"]:
+    """A content as far as its quantum is active."""
+    return activity[:, :, None] * content
 
 
 class Cells(nn.Module):

@@ -23,7 +23,7 @@ from quantascope.config import Config, Positive
 from quantascope.errors import InvalidConfig
 from quantascope.graph import QGraph
 from quantascope.models.transformer import grid_of, read_memory, spread
-from quantascope.qmodel.cell import Cells, closed_activity
+from quantascope.qmodel.cell import Cells, closed_activity, gated_message, routed_stream
 from quantascope.tasks.events import PAD, Events
 
 SEGMENTS = 2
@@ -110,11 +110,11 @@ class CompiledQModel(nn.Module):
         start = self.start(memory[events.event_rows])
         key, value = (spread(read(memory), grid.slot, examples, length) for read in (self.key, self.value))
         gates, activity = [], []
-        messages = start.new_zeros(0, *start.shape)
+        messages: list[Tensor] = []
         first = 0
         for level in self.graph.by_level:
             which = slice(first, first + len(level))
-            above = torch.tensordot(self._above[which, :first], messages, 1) + start
+            above = routed_stream(start, self._above[which, :first], messages).expand(len(level), -1, -1)
             state = above + self._read(above, self.query_bias[which], key, value, events)
             content, gate = self.cells(state, which)
             activity += [
@@ -124,15 +124,15 @@ class CompiledQModel(nn.Module):
                 for row, quantum in enumerate(level)
             ]
             gates.append(gate)
-            sent = torch.stack(activity[first:]).detach()[:, :, None] * content
-            messages = torch.cat([messages, sent])
+            messages.append(gated_message(torch.stack(activity[first:]).detach(), content))
             first += len(level)
-        logits = self.head(start + messages[self._leaves].sum(0))
+        sent = torch.cat(messages)
+        logits = self.head(start + sent[self._leaves].sum(0))
         return QExecution(
             logits,
             torch.cat(gates)[self._place],
             torch.stack(activity)[self._place],
-            messages[self._place],
+            sent[self._place],
         )
 
     def _read(

@@ -1,7 +1,8 @@
 """Results as tables in a terminal, and their publication."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from rich.console import Console
@@ -11,6 +12,7 @@ from quantascope.artefact import write_bytes, write_json
 from quantascope.experiments import Reproduction, Result
 from quantascope.experiments.discovery import Discovery
 from quantascope.experiments.naming_source import Source
+from quantascope.experiments.trace import Trace, Unit
 from quantascope.program import CompiledProgram
 from quantascope.report.scoreboard import COLUMNS, MECHANISM_COLUMNS, Row, mechanism, number, span
 from quantascope.theory import ClassAcquisitions, SizeBias
@@ -35,6 +37,14 @@ def _table(*columns: str, title: str, names: int = 1) -> Table:
         else:
             table.add_column(column, no_wrap=True, justify="right")
     return table
+
+
+def print_rows(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, names: int = 1) -> None:
+    """Any table whose cells are text; the first `names` columns may wrap."""
+    table = _table(*columns, title=title, names=names)
+    for row in rows:
+        table.add_row(*row)
+    console().print(table)
 
 
 def print_result(result: Result) -> None:
@@ -160,6 +170,53 @@ def print_discovery(found: Discovery) -> None:
         f"(correlation {trained.event_correlation:.3f} by event and interval).\n"
         f"The mean acquisition curve follows held-out improvement with r = {found.improvement_correlation:.3f}."
     )
+
+
+def qmodel_text(about: Mapping[str, Any]) -> str:
+    """A fitted Q-model beside its source."""
+    table = _table("", "Q-model", "source", title=f"{about['qmodel']}, {about['panel']} panel")
+    for says, key in (("token accuracy", "token_accuracy"), ("greedy exact", "exact")):
+        table.add_row(says, f"{about[key]:.1%}", f"{about[f'source_{key}']:.1%}")
+    table.add_row("agreement with the source", f"{about['agreement']:.1%}", "")
+    table.add_row("agreement where the source is right", f"{about['agreement_where_right']:.1%}", "")
+    table.add_row(
+        "parameters", f"{about['parameters']:,}", f"{about['parameters'] / about['parameter_share']:,.0f}"
+    )
+    table.add_row("active quanta per event", f"{about['active_quanta']:.2f} of {about['quanta']}", "")
+    table.add_row("active writers per event", f"{about['active_writers']:.2f} of {about['writers']}", "")
+    channels = ", ".join(" → ".join(channel) for channel in about["channels"]) or "none"
+    return f"{_captured(table)}\nchannels  {channels}\nqmodel    {about['qmodel']}"
+
+
+def print_trace(followed: Trace) -> None:
+    """What was active at every emitted token."""
+    print(
+        f"{followed.number:,}: the {followed.recipe} Q-model says {' '.join(followed.output)}, "
+        f"the source {' '.join(followed.source_output)}"
+    )
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("token", "source", "gates", "writers and their activity", "channels", "Q-model", "source"):
+        table.add_column(column, overflow="fold")
+    for step in followed.steps:
+        table.add_row(
+            step.token if step.token == step.right else f"{step.token} (right: {step.right or 'nothing more'})",
+            step.source_token,
+            "\n".join(map(_unit, step.gates)),
+            "\n".join(f"{unit.activity:6.2f} {_unit(unit)}" for unit in step.writers),
+            "\n".join(f"{parent} → {child}" for parent, child in step.channels),
+            _probabilities(step.top),
+            _probabilities(step.source_top),
+            end_section=True,
+        )
+    console().print(table)
+
+
+def _unit(unit: Unit) -> str:
+    return f"{unit.name} {unit.says}" if unit.says else unit.name
+
+
+def _probabilities(top: Sequence[tuple[str, float]]) -> str:
+    return "\n".join(f"{probability:4.0%} {token}" for token, probability in top)
 
 
 def _captured(table: Table) -> str:

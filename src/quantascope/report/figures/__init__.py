@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from quantascope.artefact import write_bytes
 from quantascope.experiments import Reproduction
 from quantascope.experiments.discovery import Discovery
+from quantascope.experiments.trace import Trace
 from quantascope.report.figures import (
     acquisition_clock,
     acquisition_order,
@@ -24,10 +25,16 @@ from quantascope.report.figures import (
     guided_training,
     hsp_demand,
     joint_frontier,
+    message_interventions,
     number_naming_data,
     parameter_scaling,
+    qmodel_frontier,
     recover_quanta,
+    recovered_qmodel,
     seed_stability,
+    semantics,
+    source_faithfulness,
+    trace,
 )
 from quantascope.report.figures.style import house_style
 
@@ -45,6 +52,11 @@ DRAWERS: dict[str, Callable[[Reproduction], Figure]] = {
     "recover-quanta": recover_quanta.draw,
     "ordering": acquisition_order.draw,
     "seed-stability": seed_stability.draw,
+    "recovered-qmodel": recovered_qmodel.draw,
+    "message-interventions": message_interventions.draw,
+    "source-faithfulness": source_faithfulness.draw,
+    "qmodel-frontier": qmodel_frontier.draw,
+    "semantics": semantics.draw,
     "compiled-qmodel": compiled_qmodel.draw,
     "guided-training": guided_training.draw,
     "guidance-data-efficiency": guidance_data.draw,
@@ -66,6 +78,13 @@ def save_figure(figure: Figure, file: Path) -> None:
         buffer = io.BytesIO()
         figure.savefig(buffer, format=suffix[1:], metadata={"Date": None} if suffix == ".svg" else None)
         write_bytes(file.with_suffix(suffix), buffer.getvalue())
+
+
+def write_trace(followed: Trace, file: Path) -> Path:
+    """Draw a trace; the path of the picture."""
+    with house_style():
+        save_figure(trace.draw(followed), file)
+    return file
 
 
 def write_discovery(found: Discovery) -> Path:

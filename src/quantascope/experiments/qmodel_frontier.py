@@ -1,0 +1,97 @@
+"""How close a Q-model can come to its source, and at what cost: one setting varied at a time.
+
+All fits are to one development source and are judged on the development panel, so that a recipe may be chosen
+here. They are short, and alike in their updates: differences count, not heights.
+"""
+
+from collections.abc import Mapping
+
+from pydantic import Field
+
+from quantascope.config import Config
+from quantascope.experiments.claim import Claim
+from quantascope.experiments.fidelity import fidelity, gate_fidelity, parameter_share
+from quantascope.experiments.naming_source import NamingSource
+from quantascope.experiments.recover_quanta import QUICK, SOURCES
+from quantascope.experiments.recovered_learner import RECIPES, RecoveredFit, RecoveredRun
+from quantascope.experiments.recovered_models import FittedSource, QModelFits, fitted_source, total_updates
+from quantascope.experiments.result import Estimate
+
+PANEL = "development"
+Setting = int | float | bool | str
+
+VARIATIONS: dict[str, dict[str, Setting]] = {
+    "base": {},
+    "threshold_5": {"threshold": 0.05},
+    "threshold_2": {"threshold": 0.02},
+    "writers_3": {"model.writers": 3},
+    "target_5": {"loss.writer_target": 5.0},
+    "target_9": {"loss.writer_target": 9.0},
+    "rank_4": {"model.rank": 4},
+    "value_16": {"model.value": 16},
+    "pool_none": {"pool.inputs": 0},
+    "pool_own": {"pool.continued_by": "own"},
+    "late": {"late": 1.0},
+    "detached": {"model.gate_gradients": False},
+    "gates_1": {"loss.gates": 1.0},
+}
+
+
+class QModelFrontier(Config):
+    """A base, and what is changed of it in each variation."""
+
+    source: NamingSource = NamingSource(seed=100)
+    base: RecoveredFit = RECIPES["distilled"].model_copy(update={"updates": 1000})
+    variations: dict[str, dict[str, Setting]] = Field(default_factory=lambda: dict(VARIATIONS))
+
+    @property
+    def job(self) -> QModelFits:
+        """All fits, in the order of the variations."""
+        known = {"source": self.source.model_dump(mode="json")}
+        return QModelFits(
+            source=self.source,
+            fits=tuple(self.base.replace({**known, **changes}) for changes in self.variations.values()),
+        )
+
+
+def by_variation(config: QModelFrontier, evidence: Mapping[str, FittedSource]) -> dict[str, RecoveredRun]:
+    """The Q-model of each variation."""
+    (fitted,) = evidence.values()
+    return dict(zip(config.variations, fitted.runs, strict=True))
+
+
+def measure(config: QModelFrontier, evidence: Mapping[str, FittedSource]) -> dict[str, Estimate]:
+    """Agreement, active writers, parameters and fidelity of gates, for each variation."""
+    figures: dict[str, Estimate] = {}
+    for name, run in by_variation(config, evidence).items():
+        seen = fidelity(run, PANEL)
+        for key, says, value, unit in (
+            ("agreement", "agreement", 100 * seen.agreement, "%"),
+            ("agreement_right", "agreement where the source is right", 100 * seen.agreement_where_right, "%"),
+            ("active_writers", "active writers per event", seen.active_writers, "writers"),
+            ("parameter_share", "parameters over those of the source", 100 * parameter_share(run), "%"),
+            ("gate_f1", "F1 of gates with held-out supports", gate_fidelity(run), ""),
+        ):
+            figures[f"{key}_{name}"] = Estimate.over_runs(f"{says}, {name.replace('_', ' ')}", [value], unit)
+    return figures
+
+
+CLAIM = Claim(
+    name="qmodel-frontier",
+    says="what more writers, parameters and inputs buy",
+    presets={
+        "quick": QModelFrontier(
+            source=QUICK.model_copy(update={"seed": 100}),
+            base=RECIPES["distilled"].model_copy(update={"updates": 40}),
+            variations={"base": {}, "writers_3": {"model.writers": 3}},
+        ),
+        "full": QModelFrontier(),
+        "paper": QModelFrontier(base=RECIPES["distilled"].model_copy(update={"updates": 5000, "parts": 1})),
+    },
+    runs=lambda config: {"frontier": config.job},
+    prepare=lambda job: [fit.training for fit in job.fits],
+    work=fitted_source,
+    steps=total_updates,
+    measure=measure,
+    shares=SOURCES,
+)

@@ -1,0 +1,57 @@
+"""`Surgery`: an intervention inside a recovered Q-model, applied while it runs.
+
+Cutting a channel and replacing what it carries change what children receive; the parent's own contribution to the
+output stays. Forcing a gate or silencing a writer changes both.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Surgery:
+    """What is changed.
+
+    `cut` marks channels (children by parents) that carry nothing; `received` replaces the messages that children
+    get by others; `gates` forces the gate of a quantum to be open or closed on every token; `silenced` marks
+    writers (quanta by writers) that write nothing.
+    """
+
+    cut: Bool[Tensor, "quanta quanta"] | None = None
+    received: Float[Tensor, "quanta tokens width"] | None = None
+    gates: Mapping[int, bool] = field(default_factory=dict)
+    silenced: Bool[Tensor, "quanta writers"] | None = None
+
+    def on_channels(self, channels: Float[Tensor, "quanta quanta"]) -> Float[Tensor, "quanta quanta"]:
+        """The channels that are left."""
+        return channels if self.cut is None else channels.masked_fill(self.cut, 0.0)
+
+    def on_messages(
+        self, messages: list[Float[Tensor, "_ tokens width"]]
+    ) -> list[Float[Tensor, "_ tokens width"]]:
+        """What children receive instead of these messages, one tensor for each earlier layer."""
+        if self.received is None or not messages:
+            return messages
+        return list(self.received[: sum(map(len, messages))].split([len(one) for one in messages]))
+
+    def on_gates(self, active: Float[Tensor, "_ tokens"], which: slice) -> Float[Tensor, "_ tokens"]:
+        """Gates of a range of quanta as they are executed."""
+        if not self.gates:
+            return active
+        active = active.clone()
+        for quantum, opened in self.gates.items():
+            if which.start <= quantum < which.stop:
+                active[quantum - which.start] = float(opened)
+        return active
+
+    def on_writers(
+        self, opened: Float[Tensor, "_ tokens writers"], which: slice
+    ) -> Float[Tensor, "_ tokens writers"]:
+        """Writers of a range of quanta as they are executed."""
+        return opened if self.silenced is None else opened.masked_fill(self.silenced[which, None], 0.0)
+
+
+NO_SURGERY = Surgery()

@@ -1,0 +1,91 @@
+"""Units in words: as a table in a terminal, and as Markdown."""
+
+from pathlib import Path
+
+import polars as pl
+
+from quantascope.artefact import write_bytes
+from quantascope.experiments.explanation import Explanation
+from quantascope.report.tables import print_rows
+
+COLUMNS = ("unit", "description", "F1", "95 % interval", "always true", "shuffled", "tells", "active")
+ZERO_COLUMNS = ("zero", "best unit", "F1", "95 % interval", "always active")
+
+
+def print_explanation(found: Explanation) -> None:
+    """Units of each kind, best told first, and the audit of zeros."""
+    for kind in found.named:
+        print_rows(f"{_plural(kind)}: {found.subject.says}", COLUMNS, _rows(found, kind), names=2)
+    for kind, rows in _zero_rows(found).items():
+        print_rows(f"Zeros, told by a single {kind}", ZERO_COLUMNS, rows)
+    print(legend(found))
+
+
+def write_explanation(found: Explanation) -> tuple[Path, Path]:
+    """Keep the table as parquet and as Markdown; both paths."""
+    table = found.save()
+    text = table.with_suffix(".md")
+    write_bytes(text, explanation_markdown(found).encode())
+    return table, text
+
+
+def explanation_markdown(found: Explanation) -> str:
+    """The same tables for a document."""
+    parts = [f"# Units in words: {found.subject.says}", legend(found)]
+    for kind in found.named:
+        parts += [f"## {_plural(kind)}", _markdown(COLUMNS, _rows(found, kind))]
+    for kind, rows in _zero_rows(found).items():
+        parts += [f"## Zeros, told by a single {kind}", _markdown(ZERO_COLUMNS, rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def legend(found: Explanation) -> str:
+    """What the columns mean."""
+    return (
+        f"Descriptions chosen on {found.calibration}, frozen, scored on {found.test}; a writer where its owner is "
+        "active. Intervals over inputs drawn anew.\n"
+        "always true: F1 of a description that always holds. shuffled: F1 of the same search on shuffled labels. "
+        "tells: better than both, intervals included."
+    )
+
+
+def _rows(found: Explanation, kind: str) -> list[list[str]]:
+    return [
+        [
+            row["unit"],
+            row["description"],
+            *(
+                ("", "", "", "")
+                if row["f1"] is None
+                else (
+                    f"{row['f1']:.3f}",
+                    f"[{row['low']:.3f}, {row['high']:.3f}]",
+                    f"{row['constant']:.3f}",
+                    f"{row['permuted']:.3f}",
+                )
+            ),
+            "yes" if row["tells"] else "no",
+            f"{row['active']:.3f}",
+        ]
+        for row in found.table().filter(pl.col("kind") == kind).to_dicts()
+    ]
+
+
+def _zero_rows(found: Explanation) -> dict[str, list[list[str]]]:
+    return {
+        kind: [
+            [one.says, one.unit, f"{one.f1:.3f}", f"[{one.low:.3f}, {one.high:.3f}]", f"{one.constant:.3f}"]
+            for one in detected
+        ]
+        for kind, detected in found.zeros.items()
+        if detected
+    }
+
+
+def _plural(kind: str) -> str:
+    return {"quantum": "Quanta", "writer": "Writers"}[kind]
+
+
+def _markdown(columns: tuple[str, ...], rows: list[list[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
