@@ -119,12 +119,16 @@ def quantum_after_quantum(model: RecoveredQModel, events: Events, existence: Ten
         for block in range(model.blocks)
     ]
     final = (start.reshape(examples * length, -1)[valid] + torch.stack(updates).sum(0))[events.event_rows]
+    stacked = [torch.stack(part) for part in (gates, actives, openeds, activities)]
     return RecoveredExecution(
-        model.interface.read_out(final),
-        updates,
-        *(torch.stack(part) for part in (gates, actives, openeds, activities)),
-        [torch.stack(flat)],
-        model.channels.probability,
+        logits=model.interface.read_out(final),
+        updates=updates,
+        gate=stacked[0],
+        active=stacked[1],
+        opened=stacked[2],
+        activity=stacked[3],
+        messages=[torch.stack(flat)],
+        channel_probability=model.channels.probability,
     )
 
 
