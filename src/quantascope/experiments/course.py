@@ -50,10 +50,15 @@ def take_course(course: Course, path: Path, progress: Progress | None = None) ->
     """Train, or take up, or just read all runs of a course; they stand beside `path`."""
     done = 0
 
-    def noting(steps: int) -> Progress | None:
+    def noting(steps: int) -> Progress:
         nonlocal done
         before, done = done, done + steps
-        return None if progress is None else lambda step, loss, *_: progress(before + step, loss)
+
+        def note(step: int, loss: float, acquired: int | None = None) -> None:
+            if progress:
+                progress(before + step, loss)
+
+        return note
 
     run = RunDirectory.open(path, course)
     with run.locked():

@@ -1,5 +1,6 @@
 """Figure of the guidance-data-efficiency claim."""
 
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
@@ -20,7 +21,7 @@ def draw(reproduction: Reproduction) -> Figure:
     for letter, axes, (panel, says) in zip("abc", each, PANELS.items(), strict=True):
         for row, (label, colour, marker) in rows.items():
             estimates = [reproduction.result.figures[f"{panel}_{row}_{count}"] for count in counts]
-            means = [estimate.mean for estimate in estimates]
+            means = [float(np.mean(estimate.values)) for estimate in estimates]
             axes.plot(counts, means, color=colour, marker=marker, markersize=4, linewidth=1.4, label=label)
             for count, estimate in zip(counts, estimates, strict=True):
                 axes.scatter([count] * len(estimate.values), estimate.values, color=colour, s=8, alpha=0.4)
