@@ -96,7 +96,7 @@ def measure(config: MessageInterventions, evidence: Mapping[str, FittedSource]) 
     """Accuracy lost and NLL gained by each intervention, over sources and over events; stability of channels."""
     figures: dict[str, Estimate] = {}
     for recipe, prefix in RECIPE_NAMES:
-        first = next(iter(evidence.values())).of(recipe)[0]
+        first, named = next(iter(evidence.values())).of(recipe)[0], ", distilled" if prefix else ""
         for key, (says, which) in KINDS.items():
 
             def worst(run: RecoveredRun, which=which) -> Effect | None:
@@ -110,16 +110,16 @@ def measure(config: MessageInterventions, evidence: Mapping[str, FittedSource]) 
             )
             if found := worst(first):
                 figures[f"{prefix}{key}_drop_events"] = _over_events(
-                    f"accuracy lost, {says}, first source, interval over events", found
+                    f"accuracy lost, {says}{named}, first source, interval over events", found
                 )
         fits = next(iter(evidence.values())).of(recipe)
         if len(fits) > 1:
             same, chance = channel_agreement([run.model.channels.open.numpy() for run in fits],
                                              first.model.channels.possible.numpy())  # fmt: skip
             figures[f"{prefix}edge_agreement"] = Estimate.over_runs(
-                "channels shared by two refits (Jaccard)", same
+                f"channels shared by two refits (Jaccard){named}", same
             )
-            figures[f"{prefix}edge_chance"] = Estimate.over_runs("the same by chance", chance)
+            figures[f"{prefix}edge_chance"] = Estimate.over_runs(f"the same by chance{named}", chance)
     return figures
 
 

@@ -41,7 +41,7 @@ def _costs(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
              for says, _ in KINDS.values()]  # fmt: skip
     axes.set_yticks(range(len(KINDS)), names)
     axes.set(xlabel="token accuracy lost (points), 95 % over examples", ylim=(len(KINDS) - 0.5, -0.5))
-    axes.legend(loc="lower right", handletextpad=0.2)
+    axes.legend(loc="upper right", bbox_to_anchor=(1, 0.84), handletextpad=0.2)
     title(axes, "a", "interventions inside the Q-model")
 
 
@@ -66,7 +66,7 @@ def _channels(axes: Axes, result: Result, evidence: Mapping[str, FittedSource]) 
         same, chance = (result.figures.get(f"{prefix}{key}") for key in ("edge_agreement", "edge_chance"))
         counts = [len(run.model.channels.edges) for run in first.of(recipe)]
         label = f"{recipe}\n({', '.join(map(str, counts))} channels)"
-        axes.text(place, -0.12, label, ha="center", va="top", transform=axes.get_xaxis_transform())
+        axes.text(place, -0.03, label, ha="center", va="top", transform=axes.get_xaxis_transform())
         for estimate, shade, shift in ((same, colour, -0.12), (chance, GREY, 0.12)):
             if estimate is not None:
                 label = "by chance" if shade == GREY and not place else None

@@ -47,7 +47,7 @@ def _fidelity(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
     axes.set_yticks(range(len(rows)), list(rows))
     axes.set(xlabel="events or numbers (%)", ylim=(len(rows) - 0.5, -0.5))
     axes.grid(axis="x", linewidth=0.4)
-    axes.legend(loc="lower left", handletextpad=0.2)
+    axes.legend(loc="upper left", handletextpad=0.2)
     title(axes, "a", "test panel, each fit a point")
 
 
@@ -82,5 +82,5 @@ def _cost(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
     axes.axhline(95, color="black", linewidth=0.6, linestyle=":")
     axes.axvline(8, color="black", linewidth=0.6, linestyle=":")
     axes.set(xlabel="active writers per event", ylabel="agreement with the source (%)")
-    axes.legend(loc="lower right", markerscale=0.6)
+    axes.legend(loc="upper left", bbox_to_anchor=(0, 0.95), markerscale=0.6)
     title(axes, "c", "agreement and its cost; dotted: the aim")
