@@ -6,12 +6,11 @@ compiled   gates of a program's Q-model, in the words of the program
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import polars as pl
 import torch
 
@@ -32,7 +31,7 @@ from quantascope.experiments.recovered_learner import (
 from quantascope.priority import Factors, Rule, assign
 from quantascope.properties import Properties
 from quantascope.run import RunDirectory
-from quantascope.semantics import Detected, Named, Units, detectors, name_units
+from quantascope.semantics import Detected, Named, Score, Units, detectors, name_units
 from quantascope.semantics.name import PERMUTATIONS
 from quantascope.tasks.number_naming.properties import naming_properties, zero_properties
 
@@ -92,9 +91,7 @@ class Explanation:
             for kind, named in self.named.items()
             for one in named
         ]
-        scores = dict.fromkeys(
-            ("f1", "low", "high", "constant", "permuted", "gain", "gain_low", "gain_high"), pl.Float64
-        )
+        scores = {field.name: pl.Float64 for field in fields(Score)}
         schema = {
             "kind": pl.String, "unit": pl.String, "description": pl.String, **scores,
             "tells": pl.Boolean, "events": pl.Int64, "active": pl.Float64,
@@ -104,10 +101,6 @@ class Explanation:
     def zero_table(self) -> pl.DataFrame:
         """For each property of the audit the unit that tells it best."""
         return pl.DataFrame([{"kind": kind, **asdict(one)} for kind, found in self.zeros.items() for one in found])
-
-    def scores(self, kind: str) -> np.ndarray:
-        """F1 of the units of a kind that are not constant."""
-        return np.array([one.score.f1 for one in self.named.get(kind, ()) if one.score])
 
     def save(self) -> Path:
         """Keep the table beside the units."""
@@ -141,10 +134,8 @@ def explain(
         raise InvalidConfig(
             f"panels {panels[0]} and {panels[1]} share {len(shared):,} inputs; test descriptions on others"
         )
-    units, properties = (
-        [subject.units(panel, **measuring) for panel in panels],
-        [subject.properties(panel) for panel in panels],
-    )
+    units = [subject.units(panel, **measuring) for panel in panels]
+    properties = [subject.properties(panel) for panel in panels]
     zeros = [subject.zeros(panel) for panel in panels] if subject.zeros else None
     named, found = {}, {}
     for kind in units[0]:
