@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from quantascope.errors import EngineFailed, InvalidConfig
+from quantascope.interruption import deferred
 
 LOCAL = "local"
 _SECONDS_TO_CONNECT = 10
@@ -123,12 +124,18 @@ def engine_failure(error: BaseException) -> EngineFailed | None:
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Processes that are started inside never see Ctrl-C, which reaches the whole group; this one does, after."""
+    """Processes that are started inside never see Ctrl-C, which reaches the whole group; this one does, after.
+
+    The mask is for the children. It does not keep this process from a signal that reaches another of its threads.
+    """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        yield
+        with deferred() as asked_to_end:
+            yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    if asked_to_end():
+        raise KeyboardInterrupt
 
 
 def _with_threads(threads: int, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -24,9 +24,9 @@ from torch import Tensor, nn
 
 from quantascope.config import Config, Count, Positive, PositiveFloat
 from quantascope.errors import Diverged
+from quantascope.interruption import deferred
 from quantascope.run import RunDirectory
 from quantascope.training.history import History
-from quantascope.training.interruption import deferred
 from quantascope.training.objective import GradientOf
 from quantascope.training.optimizer import OptimizerConfig, ScheduleConfig, build_optimizer
 from quantascope.training.state import TrainingState, load_state, save_state
