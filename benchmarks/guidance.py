@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 
 import torch
 
-from quantascope.experiments.guided_learner import OBJECTIVE, Batch, GuidedLearner, guidance_term
+from quantascope.experiments.guided_learner import Batch, GuidedLearner, guided_objective
 from quantascope.guidance import Guidance
 from quantascope.models import Transformer, predict
 from quantascope.tasks.number_naming import PANELS, POSITIONS, VOCABULARY, naming_events
@@ -49,7 +49,7 @@ def measure(rounds: int, steps: int) -> Measurement:
         return lambda: train(learner, batches=lambda step: batch, objective=objective, config=short) and None
 
     batch = Batch(events, events.count, guidance)
-    plain, guided = taking_steps(OBJECTIVE), taking_steps(OBJECTIVE.plus(guidance=guidance_term))
+    plain, guided = (taking_steps(guided_objective(config.replace({"weight": w}))) for w in (0.0, 1.0))
     taken: dict[str, list[float]] = {"plain": [], "guided": []}
     for _ in range(rounds + 1):
         taken["plain"].append(timed(plain))

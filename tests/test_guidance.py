@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from quantascope.errors import InvalidConfig
-from quantascope.guidance import Guidance, event_updates, semi_orthogonal
+from quantascope.guidance import Guidance, event_updates, level_scale, semi_orthogonal
 from quantascope.models import Transformer, TransformerConfig
 from quantascope.tasks.events import Events
 
@@ -104,3 +104,8 @@ def test_windows_compare_sums_of_neighbouring_blocks():
     torch.testing.assert_close(found, expected)
     with pytest.raises(InvalidConfig, match="a window of 5 does not fit into 4 guided blocks"):
         Guidance.of(levels, blocks=4, width=3, window=5)
+
+
+def test_levels_are_brought_to_length_over_events(levels):
+    brought = levels * level_scale(levels, 5.0)
+    torch.testing.assert_close(brought.square().sum(-1).mean(0).sqrt(), torch.full((3,), 5.0))

@@ -140,6 +140,16 @@ def level_sums(
     return torch.cat(parts)
 
 
+def level_scale(levels: Float[Tensor, "events levels q_width"], norm: float) -> Float[Tensor, "levels 1"]:
+    """The factor that brings the messages of each level to this length, as a root mean square over events.
+
+    >>> level_scale(torch.tensor([[[3.0, 4.0], [0.0, 2.0]]]), 1.0)
+    tensor([[0.2000],
+            [0.5000]])
+    """
+    return norm / levels.square().sum(-1).mean(0).sqrt().clamp(min=1e-12)[:, None]
+
+
 def event_updates(execution: Execution, events: Events) -> list[Float[Tensor, "events width"]]:
     """What each block added at the predicting tokens."""
     rows = events.event_rows

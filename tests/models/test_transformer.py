@@ -137,3 +137,14 @@ def trained_a_little() -> Transformer:
         nn.functional.cross_entropy(model(events), events.target).backward()
         optimizer.step()
     return model
+
+
+def test_noise_is_added_after_every_block_and_not_to_what_blocks_say():
+    model = build(blocks=1)
+    torch.manual_seed(0)
+    quiet, noisy = model.run(EVENTS), model.run(EVENTS, noise=0.5)
+    assert torch.equal(quiet.updates[0], noisy.updates[0])
+    hidden = (quiet.stream + quiet.updates[0])[EVENTS.event_rows]
+    torch.manual_seed(0)
+    added = 0.5 * torch.randn_like(quiet.stream)[EVENTS.event_rows]
+    torch.testing.assert_close(noisy.logits, model.head(model.norm(hidden + added)))

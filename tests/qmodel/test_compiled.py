@@ -162,3 +162,13 @@ def test_semantic_heads_learn_where_quanta_run_and_are_not_part_of_the_model(mod
             expected.append(functional.cross_entropy(logits[kept][:, :count], outcome[quantum][kept]))
     loss = supervised.semantic_loss(execution, outcome)
     torch.testing.assert_close(loss, torch.stack(expected).mean())
+
+
+def test_noise_disturbs_active_messages_alone(model):
+    first, last = 1, 0
+    routing = torch.ones(5, EVENTS.count)
+    routing[last] = 0
+    torch.manual_seed(0)
+    quiet, noisy = model.run(EVENTS, routing), model.run(EVENTS, routing, noise=0.5)
+    assert 0.3 < (noisy.message[first] - quiet.message[first]).std() < 0.7
+    assert not noisy.message[last].any()

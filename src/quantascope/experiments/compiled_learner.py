@@ -37,7 +37,19 @@ class CompiledLearner(Config):
     )
     gate_weight: NonNegativeFloat = 2.0
     semantic_weight: NonNegativeFloat = 1.0
+    message_noise: NonNegativeFloat = 0.0
+    """Spread of the noise on messages while training."""
     seed: Count = 0
+
+
+NARROW = CompiledLearner(
+    training=TrainingConfig(
+        steps=1000, optimizer=ADAM, schedule=ScheduleConfig(decay="linear"), evaluate_every=1000
+    ),
+    semantic_weight=5.0,
+    message_noise=1.0,
+)
+"""Our form: messages are narrow channels, which must say what a quantum found and can say little else."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +158,7 @@ def compiled_objective(config: CompiledLearner) -> Objective:
         return config.semantic_weight * output[0].semantic_loss(output[1], batch.outcome)
 
     return Objective(
-        forward=lambda model, batch: (model, model.model.run(batch.events)),
+        forward=lambda model, batch: (model, model.model.run(batch.events, noise=config.message_noise)),
         terms={"cross_entropy": task, "gates": gates, "semantics": semantics},
     )
 

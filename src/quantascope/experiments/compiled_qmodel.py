@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from quantascope.config import Config, Seeds
 from quantascope.experiments.claim import Claim
-from quantascope.experiments.compiled_learner import CompiledLearner, lesson
+from quantascope.experiments.compiled_learner import NARROW, CompiledLearner, lesson
 from quantascope.experiments.course import COURSES, Course, CourseRun, check_course, courses, take_course
 from quantascope.experiments.guided_learner import GuidedLearner
 from quantascope.experiments.result import Estimate
@@ -15,24 +15,26 @@ EIGHT_SEEDS = (0, 1, 2, 3, 4, 5, 6, 7)
 
 
 class CompiledQModelAccuracy(Config):
-    """A Q-model and a Transformer of about its size, on the same 300 numbers."""
+    """Q-models as the paper trains them and as we do, and a Transformer of about their size."""
 
     learner: CompiledLearner = CompiledLearner()
+    narrow: CompiledLearner = NARROW
     transformer: GuidedLearner = GuidedLearner(model=TransformerConfig(blocks=5), weight=0.0)
     seeds: Seeds = EIGHT_SEEDS
 
 
 def runs(config: CompiledQModelAccuracy) -> dict[str, Course]:
     """Both from every seed."""
-    course = Course(teachers={"qmodel": config.learner}, students={"transformer": config.transformer})
-    return courses(course, config.seeds)
+    teachers = {"qmodel": config.learner, "narrow": config.narrow}
+    return courses(Course(teachers=teachers, students={"transformer": config.transformer}), config.seeds)
 
 
 def measure(config: CompiledQModelAccuracy, evidence: Mapping[str, CourseRun]) -> dict[str, Estimate]:
     """Exact accuracy under predicted and oracle routing, and that of the Transformer."""
     taught, found = lesson(config.learner.program), list(evidence.values())
     graph, over = taught.compiled.graph, Estimate.over_runs
-    models = [run.teachers["qmodel"] for run in found], [run.students["transformer"] for run in found]
+    qmodels, narrow = ([run.teachers[name] for run in found] for name in ("qmodel", "narrow"))
+    transformers = [run.students["transformer"] for run in found]
     cardinality = {one.name: one.output_cardinality for one in taught.compiled.program.registry.quanta}
     figures = {
         "quanta": over("quanta of the compiled graph", [len(graph.names)], "quanta"),
@@ -43,19 +45,25 @@ def measure(config: CompiledQModelAccuracy, evidence: Mapping[str, CourseRun]) -
             "outputs of BOUNDARY_ACTION", [cardinality["BOUNDARY_ACTION"]], "values"
         ),
     }
-    for key, whose, these in (("", "Q-model", models[0]), ("transformer_", "Transformer", models[1])):
-        size = [sum(parameter.numel() for parameter in these[0].model.parameters())]
+    for key, whose, model in (
+        ("", "Q-model", qmodels[0].model),
+        ("transformer_", "Transformer", transformers[0].model),
+    ):
+        size = [sum(parameter.numel() for parameter in model.parameters())]
         figures[f"{key}parameters"] = over(f"parameters of the {whose}", size, "parameters")
     for panel, says in PANELS.items():
-        exact = [[100 * run.accuracy[f"{panel}_exact"] for run in these] for these in models]
-        oracle = [100 * run.accuracy[f"{panel}_exact_oracle"] for run in models[0]]
         of_panel = "" if panel == "balanced" else f"{panel}_"
-        figures[f"{of_panel}exact"] = over(f"Q-model, {says}", exact[0], "%")
-        figures[f"{of_panel}exact_oracle"] = over(f"Q-model under the program's routing, {says}", oracle, "%")
-        figures[f"{of_panel}transformer_exact"] = over(f"Transformer, {says}", exact[1], "%")
-        figures[f"{of_panel}gain"] = over(
-            f"Q-model minus Transformer, {says}", [q - t for q, t in zip(*exact, strict=True)], "points"
-        )
+        beside = [100 * run.accuracy[f"{panel}_exact"] for run in transformers]
+        figures[f"{of_panel}transformer_exact"] = over(f"Transformer, {says}", beside, "%")
+        for key, whose, models in (("", "Q-model", qmodels), ("narrow_", "Q-model with narrow channels", narrow)):
+            exact = [100 * run.accuracy[f"{panel}_exact"] for run in models]
+            oracle = [100 * run.accuracy[f"{panel}_exact_oracle"] for run in models]
+            gain = [one - other for one, other in zip(exact, beside, strict=True)]
+            figures[f"{of_panel}{key}exact"] = over(f"{whose}, {says}", exact, "%")
+            figures[f"{of_panel}{key}exact_oracle"] = over(
+                f"{whose} under the program's routing, {says}", oracle, "%"
+            )
+            figures[f"{of_panel}{key}gain"] = over(f"{whose} minus Transformer, {says}", gain, "points")
     return figures
 
 
@@ -67,6 +75,7 @@ CLAIM = Claim(
     presets={
         "quick": CompiledQModelAccuracy(
             learner=CompiledLearner().replace(SHORT),
+            narrow=NARROW.replace(SHORT),
             transformer=GuidedLearner(weight=0.0).replace({"training.steps": 20, "model.blocks": 2}),
             seeds=(0,),
         ),

@@ -9,17 +9,18 @@ from pydantic import model_validator
 from torch import Tensor
 
 from quantascope.artefact import read_json, write_json
-from quantascope.config import Config, Count, NonNegativeFloat, Positive
+from quantascope.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat
 from quantascope.errors import InvalidConfig, RunMismatch
 from quantascope.experiments.compiled_learner import (
     ADAM,
+    NARROW,
     CompiledLearner,
     CompiledRun,
     Lesson,
     keep_program,
     lesson,
 )
-from quantascope.guidance import Guidance, event_updates, level_sums
+from quantascope.guidance import Guidance, event_updates, level_scale, level_sums
 from quantascope.models import Execution, Transformer, TransformerConfig, decode, predict
 from quantascope.models.deployed import load_transformer, save_transformer
 from quantascope.qmodel import CompiledQModel, Supervision
@@ -49,6 +50,10 @@ class GuidedLearner(Config):
     control: Control = "none"
     level_to_block: tuple[Count, ...] | None = None
     window: Positive = 1
+    target_norm: PositiveFloat | None = None
+    """The length to which the target of every level is brought; as the teacher has it if not given."""
+    stream_noise: NonNegativeFloat = 0.0
+    """Spread of the noise on the stream after every block while training, with guidance and without."""
     prompts: str | None = None
     seed: Count = 0
 
@@ -66,11 +71,8 @@ class GuidedLearner(Config):
         )
 
 
-OURS = GuidedLearner(model=TransformerConfig(blocks=10, heads=4))
-"""Our form so far: several heads, since a level may ask for several reads at once.
-
-Not yet compared with one head on the same numbers and the same teacher.
-"""
+OURS = GuidedLearner(teacher=NARROW, target_norm=5.0, stream_noise=0.3)
+"""Our form: the paper's network with narrow channels, in the teacher's messages and in the student's stream."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +107,7 @@ def learn_guided(
             train(
                 model,
                 batches=lambda step: batches[step % len(batches)],
-                objective=OBJECTIVE.plus(guidance=guidance_term) if config.weight else OBJECTIVE,
+                objective=guided_objective(config),
                 config=config.training,
                 seed=config.seed,
                 run=run,
@@ -127,8 +129,11 @@ def batches_of(config: GuidedLearner, teacher: CompiledRun | None, taught: Lesso
         return [Batch(asked.events, asked.events.count, guidance_of(config, teacher, asked))]
     spoken, learned = greedy_events(teacher.model, taught, config.prompts), len(asked.events)
     parts = [asked.events.joined(spoken[first : first + learned]) for first in range(0, len(spoken), learned)]
+    own = level_sums(teacher.model, asked.events)
+    targets = [level_sums(teacher.model, events) for events in parts]
     return [
-        Batch(events, asked.events.count, guide_by(config, level_sums(teacher.model, events))) for events in parts
+        Batch(events, asked.events.count, guide_by(config, levels, own))
+        for events, levels in zip(parts, targets, strict=True)
     ]
 
 
@@ -148,7 +153,8 @@ def greedy_events(model: CompiledQModel, taught: Lesson, panel: str) -> Events:
 def guidance_of(config: GuidedLearner, teacher: CompiledRun, asked: Supervision) -> Guidance:
     """The target of the training events, broken as the control says."""
     routing = asked.active.float() if config.routing == "oracle" else None
-    guidance = guide_by(config, level_sums(teacher.model, asked.events, routing))
+    levels = level_sums(teacher.model, asked.events, routing)
+    guidance = guide_by(config, levels, levels)
     match config.control:
         case "none":
             return guidance
@@ -160,10 +166,10 @@ def guidance_of(config: GuidedLearner, teacher: CompiledRun, asked: Supervision)
             return guidance.shuffled_over_events(seed=config.seed, groups=asked.events.target)
 
 
-def guide_by(config: GuidedLearner, levels: Tensor) -> Guidance:
-    """Guidance by level sums as the config says."""
+def guide_by(config: GuidedLearner, levels: Tensor, own: Tensor) -> Guidance:
+    """Guidance by level sums as the config says, brought to length by those of the training events."""
     return Guidance.of(
-        levels,
+        levels if config.target_norm is None else levels * level_scale(own, config.target_norm),
         blocks=config.model.blocks,
         width=config.model.width,
         level_to_block=config.level_to_block,
@@ -179,6 +185,15 @@ def exact_accuracy(model: Transformer, taught: Lesson) -> dict[str, float]:
     return {f"{panel}_exact": predict(model, events).exact_accuracy for panel, events in asked.items()}
 
 
+def guided_objective(config: GuidedLearner) -> Objective:
+    """Cross-entropy, and with a teacher its guidance."""
+    objective = Objective(
+        forward=lambda model, batch: model.run(batch.events, predictions_only=True, noise=config.stream_noise),
+        terms={"cross_entropy": cross_entropy},
+    )
+    return objective.plus(guidance=guidance_term) if config.weight else objective
+
+
 def cross_entropy(execution: Execution, batch: Batch, step: int) -> Tensor:
     """Mean over the events that are learned, in nats."""
     target = batch.events.target[: batch.answered]
@@ -189,9 +204,3 @@ def guidance_term(execution: Execution, batch: Batch, step: int) -> Tensor:
     """Alignment of all events."""
     assert batch.guidance is not None
     return batch.guidance.alignment(event_updates(execution, batch.events))
-
-
-OBJECTIVE = Objective(
-    forward=lambda model, batch: model.run(batch.events, predictions_only=True),
-    terms={"cross_entropy": cross_entropy},
-)

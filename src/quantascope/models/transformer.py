@@ -76,17 +76,17 @@ class Transformer(nn.Module):
         """Logits of every event."""
         return self.run(events, predictions_only=True).logits
 
-    def run(self, events: Events, *, predictions_only: bool = False) -> Execution:
-        """A forward pass with what it did on the way."""
+    def run(self, events: Events, *, predictions_only: bool = False, noise: float = 0.0) -> Execution:
+        """A forward pass with what it did on the way; normal `noise` may be put on the stream after each block."""
         grid = grid_of(events)
         stream = self.embed(grid)
         hidden, updates = stream, []
         for block in self.blocks[:-1]:
             updates.append(block(hidden, grid, grid.all_rows))
-            hidden = hidden + updates[-1]
+            hidden = _disturbed(hidden + updates[-1], noise)
         rows = grid.event_rows if predictions_only else grid.all_rows
         updates.append(self.blocks[-1](hidden, grid, rows))
-        hidden = (hidden[rows.row] if predictions_only else hidden) + updates[-1]
+        hidden = _disturbed((hidden[rows.row] if predictions_only else hidden) + updates[-1], noise)
         logits = self.head(self.norm(hidden if predictions_only else hidden[grid.event_rows.row]))
         return Execution(logits, stream, updates)
 
@@ -147,6 +147,10 @@ def grid_of(events: Events) -> Grid:
             bias=_closed(place > reach[:, :, None]),
         ),
     )
+
+
+def _disturbed(hidden: Float[Tensor, "tokens width"], noise: float) -> Float[Tensor, "tokens width"]:
+    return hidden + noise * torch.randn_like(hidden) if noise else hidden
 
 
 def _closed(hidden: Bool[Tensor, "..."]) -> Float[Tensor, "..."]:

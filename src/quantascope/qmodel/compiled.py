@@ -102,8 +102,14 @@ class CompiledQModel(nn.Module):
         """Logits of every event, under the routing that the gates predict."""
         return self.run(events).logits
 
-    def run(self, events: Events, routing: Float[Tensor, "quanta events"] | None = None) -> QExecution:
-        """A forward pass; `routing` gives the activity of every quantum instead of the gates."""
+    def run(
+        self, events: Events, routing: Float[Tensor, "quanta events"] | None = None, *, noise: float = 0.0
+    ) -> QExecution:
+        """A forward pass; `routing` gives the activity of every quantum instead of the gates.
+
+        Normal `noise` on every active message makes it a narrow channel: what a quantum says must be said loudly,
+        so that little beyond its finding gets through.
+        """
         grid = grid_of(events)
         memory = self.embedding(grid.token) + self.position(grid.position) + self.segment(segments_of(events))
         examples, _, length = grid.event_rows.bias.shape
@@ -124,7 +130,8 @@ class CompiledQModel(nn.Module):
                 for row, quantum in enumerate(level)
             ]
             gates.append(gate)
-            messages.append(gated_message(torch.stack(activity[first:]).detach(), content))
+            heard = content + noise * torch.randn_like(content) if noise else content
+            messages.append(gated_message(torch.stack(activity[first:]).detach(), heard))
             first += len(level)
         sent = torch.cat(messages)
         logits = self.head(start + sent[self._leaves].sum(0))

@@ -10,8 +10,14 @@ from quantascope.report.figures.style import panels, title
 
 def draw(reproduction: Reproduction) -> Figure:
     """The accuracy of the Q-model beside that of a Transformer of its size."""
-    figure, (accuracy,) = panels(1, width=5.0)
-    rows = {"transformer_exact": "Transformer,\n5 blocks", "exact": "Q-model", "exact_oracle": "Q-model,\noracle"}
+    figure, (accuracy,) = panels(1, width=7.0)
+    rows = {
+        "transformer_exact": "Transformer,\n5 blocks",
+        "exact": "Q-model",
+        "exact_oracle": "Q-model,\noracle",
+        "narrow_exact": "narrow\nchannels",
+        "narrow_exact_oracle": "narrow,\noracle",
+    }
     accuracy_panel(
         accuracy,
         reproduction.result,
