@@ -3,35 +3,36 @@
 Every row starts from the same network of its shape and sees the same 300 numbers (paper, section 5.3; table 1):
 
     ce, guided               the paper's plain form, without and with the target
-    depth, examples, word    controls: the target shuffled over depth, over examples, over equal output words
     ours_ce, ours            our form, without and with the target
     unlabelled               our form, aligned also on prompts whose names nobody shows it
+    depth, examples, word    controls: the target shuffled over depth, over examples, over equal output words
 """
 
 from collections.abc import Mapping
+from typing import Annotated
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from quantascope.config import Config, Seeds
+from quantascope.config import Config, Distinct, Seeds
 from quantascope.experiments.claim import Claim
 from quantascope.experiments.compiled_learner import lesson
 from quantascope.experiments.compiled_qmodel import EIGHT_SEEDS, PANELS, SHORT
 from quantascope.experiments.course import COURSES, Course, CourseRun, check_course, courses, take_course
-from quantascope.experiments.guided_learner import OURS, GuidedLearner
+from quantascope.experiments.guided_learner import OURS, Control, GuidedLearner
 from quantascope.experiments.result import Estimate
 from quantascope.guidance import event_updates, level_sums, linear_cka
 
 ROWS = {
     "ce": "cross-entropy alone",
     "guided": "guided",
-    "depth": "guided, target shuffled over depth",
-    "examples": "guided, target shuffled over examples",
-    "word": "guided, target shuffled over equal output words",
     "ours_ce": "our form, cross-entropy alone",
     "ours": "our form, guided",
     "unlabelled": "our form, guided also on unlabelled prompts",
+    "depth": "guided, target shuffled over depth",
+    "examples": "guided, target shuffled over examples",
+    "word": "guided, target shuffled over equal output words",
 }
 ALIGNED_ON = "test"
 
@@ -42,19 +43,19 @@ class GuidedTraining(Config):
     plain: GuidedLearner = GuidedLearner()
     ours: GuidedLearner = OURS
     prompts: str = "unlabelled"
+    controls: Annotated[tuple[Control, ...], Distinct] = ("depth", "examples", "word")
     seeds: Seeds = EIGHT_SEEDS
 
 
 def runs(config: GuidedTraining) -> dict[str, Course]:
     """Every row from every seed."""
-    controls = {control: config.plain.replace({"control": control}) for control in ("depth", "examples", "word")}
     students = {
         "ce": config.plain.replace({"weight": 0.0}),
         "guided": config.plain,
-        **controls,
         "ours_ce": config.ours.replace({"weight": 0.0}),
         "ours": config.ours,
         "unlabelled": config.ours.replace({"prompts": config.prompts}),
+        **{control: config.plain.replace({"control": control}) for control in config.controls},
     }
     teachers = {"plain": config.plain.teacher, "ours": config.ours.teacher}
     return courses(Course(teachers=teachers, students=students), config.seeds)
@@ -63,17 +64,18 @@ def runs(config: GuidedTraining) -> dict[str, Course]:
 def measure(config: GuidedTraining, evidence: Mapping[str, CourseRun]) -> dict[str, Estimate]:
     """Exact accuracy of every row, paired differences with cross-entropy alone, and held-out alignment."""
     found, over = list(evidence.values()), Estimate.over_runs
+    rows = [row for row in ROWS if row in found[0].students]
     size = sum(parameter.numel() for parameter in found[0].students["guided"].model.parameters())
     figures = {"parameters": over("parameters of the ten-block Transformer", [size], "parameters")}
     for panel, says in PANELS.items():
-        exact = {row: [100 * run.students[row].accuracy[f"{panel}_exact"] for run in found] for row in ROWS} | {
+        exact = {row: [100 * run.students[row].accuracy[f"{panel}_exact"] for run in found] for row in rows} | {
             f"teacher_{name}": [100 * run.teachers[name].accuracy[f"{panel}_exact"] for run in found]
             for name in ("plain", "ours")
         }
         titles = ROWS | {"teacher_plain": "the Q-model", "teacher_ours": "the Q-model of our form"}
         for row, values in exact.items():
             figures[f"{panel}_{row}"] = over(f"{titles[row]}, {says}", values, "%")
-        for row in ROWS:
+        for row in rows:
             base = "ours_ce" if row in ("ours", "unlabelled") else "ce"
             if row not in ("ce", "ours_ce"):
                 gain = [one - other for one, other in zip(exact[row], exact[base], strict=True)]
