@@ -9,13 +9,12 @@ Every row starts from the same network of its shape and sees the same 300 number
 """
 
 from collections.abc import Mapping
-from typing import Annotated
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from quantascope.config import Config, Distinct, Seeds
+from quantascope.config import Config, Seeds
 from quantascope.experiments.claim import Claim
 from quantascope.experiments.compiled_learner import lesson
 from quantascope.experiments.compiled_qmodel import EIGHT_SEEDS, PANELS, SHORT
@@ -43,7 +42,7 @@ class GuidedTraining(Config):
     plain: GuidedLearner = GuidedLearner()
     ours: GuidedLearner = OURS
     prompts: str = "unlabelled"
-    controls: Annotated[tuple[Control, ...], Distinct] = ("depth", "examples", "word")
+    controls: tuple[Control, ...] = ("depth", "examples", "word")
     seeds: Seeds = EIGHT_SEEDS
 
 

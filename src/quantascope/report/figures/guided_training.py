@@ -30,7 +30,8 @@ _ROWS = {
 def draw(reproduction: Reproduction) -> Figure:
     """Every row on every panel, and the alignment of blocks with levels without and with guidance."""
     figure, (rows, before, after) = panels(3, width=4.4, height=3.8)
-    accuracy_panel(rows, reproduction.result, {row: f"{{panel}}_{row}" for row in _ROWS}, list(_ROWS.values()))
+    shown = {row: says for row, says in _ROWS.items() if f"balanced_{row}" in reproduction.result.figures}
+    accuracy_panel(rows, reproduction.result, {row: f"{{panel}}_{row}" for row in shown}, list(shown.values()))
     title(rows, "a", "exact names, held-out numbers")
     for axes, letter, row, says in ((before, "b", "ce", "cross-entropy alone"), (after, "c", "guided", "guided")):
         _matrix(axes, reproduction, row)
