@@ -72,7 +72,6 @@ def measure_field(
         memory=memory,
         engine=engine,
         parts=parts,
-        made_by=made_by,
         progress=None if told is None else lambda done, of: told(f"{rule} priority of {panel} events", done, of),
     )
     measured.save(file, made_by=made_by)
