@@ -10,8 +10,8 @@ Two rules measure one interval between checkpoints.
 Both are directional derivatives of all event losses at once: one backward pass per layer through the graph of the
 population gradient, whatever the number of events. The credit of parameters outside every layer is kept as well,
 so that a field knows its completeness: how much of the true loss change it accounts for. A tied tensor is one
-parameter and belongs to the layer that has any of its names. Buffers belong to no layer: no gradient moves them, and
-the path rule moves the parameters first and then the buffers, whose credit is with that of the rest.
+parameter and belongs to the layer that has any of its names. Buffers belong to no layer: no gradient moves them,
+and the path rule moves the parameters first and then the buffers, whose credit is with that of the rest.
 """
 
 import hashlib

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any, Protocol, runtime_checkable
 
 import torch
@@ -60,8 +61,8 @@ class ModuleLosses:
     @cached_property
     def aliases(self) -> dict[str, str]:
         """Further names of tied tensors, and the name that stands for each."""
-        tensors = [*self.module.named_parameters(remove_duplicate=False)]
-        tensors += self.module.named_buffers(remove_duplicate=False)
+        parameters = self.module.named_parameters(remove_duplicate=False)
+        tensors = chain(parameters, self.module.named_buffers(remove_duplicate=False))
         first: dict[int, str] = {}
         found = {name: first.setdefault(id(tensor), name) for name, tensor in tensors}
         return {name: own for name, own in found.items() if name != own}
