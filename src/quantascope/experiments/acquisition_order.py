@@ -83,6 +83,8 @@ def measure(config: AcquisitionOrder, evidence: Mapping[str, MeasuredSource]) ->
                 key = f"{name}_{percent}_percent{suffix}"
                 figures[key] = Estimate.over_runs(f"{says} at {by}", [getattr(one.found, name) for one in at])
                 for kind, what in PACKETS.items():
+                    if name == "time_demand" and kind == "events":
+                        continue  # single events all have the same demand
                     figures[f"{key}_random_{kind}"] = Estimate.over_runs(
                         f"{says} of {what} at {by}", [one.mean(name, kind) for one in at]
                     )
