@@ -62,5 +62,5 @@ def _quanta(axes: Axes, discovery: Discovery, found: Recurrence, words: Recurren
     axes.set_yticks(range(len(order)), labels)
     axes.invert_yaxis()
     axes.set(xlabel="MCC with its match in each other seed", xlim=(min(0, np.nanmin(found.mcc)) - 0.02, 1))
-    axes.legend(loc="lower right")
+    axes.legend(loc="center right")
     title(axes, "b", "quanta of the first seed, earliest on top")
