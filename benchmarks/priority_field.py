@@ -24,6 +24,7 @@ from quantascope.models import Transformer
 from quantascope.models.transformer import Block
 from quantascope.priority import ModuleLosses, PriorityField, Rule, factorize, priority_field
 from quantascope.priority.field import Interval, resolve_groups
+from quantascope.priority.losses import NamedOnce
 from quantascope.provenance import made_with
 from quantascope.tasks.events import Events
 from quantascope.tasks.number_naming import PANELS, naming_events
@@ -145,10 +146,9 @@ def measure(source: Source, rounds: int, looped: int) -> dict[str, float]:
 
     middle = len(steps) // 2
     trajectory = source.trajectory.at(steps)
-    named = resolve_groups(LAYERS, state)
-    interval = Interval(
-        trajectory, ModuleLosses(model), named, events, events, "gradient", 0.01, len(events), None, ""
-    )
+    losses = NamedOnce.of(ModuleLosses(model), state)
+    named = resolve_groups(LAYERS, state, losses)
+    interval = Interval(trajectory, losses, named, events, events, "gradient", 0.01, len(events))
 
     def update() -> None:
         NAMING_OBJECTIVE(model, events, 0)

@@ -11,13 +11,13 @@ from safetensors.torch import load_file, save_file
 from quantascope.artefact import read_facts, write_tensors
 from quantascope.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.experiments import acquisition_order, recover_quanta, seed_stability
-from quantascope.experiments.discovery import discover, event_map, measure_field
+from quantascope.experiments.discovery import discover, event_map, layer_sums, measure_field
 from quantascope.experiments.hsp_learner import HSPLearner
 from quantascope.experiments.naming_source import NamingSource, learn_naming, naming_table, read_source
 from quantascope.experiments.recover_quanta import RecoverQuanta
 from quantascope.experiments.source_audit import audit_run, first_order_field
 from quantascope.models import TransformerConfig
-from quantascope.priority import Factors
+from quantascope.priority import Factors, explained_share
 from quantascope.run import RunDirectory
 from quantascope.training import OptimizerConfig
 
@@ -171,7 +171,9 @@ def test_an_audit_sees_wrong_checkpoints_by_their_loss_even_the_first_and_one_in
 
 def test_the_claims_measure_tiny_sources(tmp_path):
     tiny = TINY.replace({"steps": 6, "intervals": 3})
-    config = RecoverQuanta(source=tiny, seeds=(0, 1), unstable=tiny.replace({"replays": 0}), unstable_seeds=(2,))
+    config = RecoverQuanta(
+        source=tiny, seeds=(0, 1), unstable=tiny.replace({"replays": 0}), unstable_seeds=(2,), draws=1
+    )
     evidence = {
         label: recover_quanta.measured_source(run, tmp_path / label)
         for label, run in recover_quanta.runs(config).items()
@@ -180,7 +182,9 @@ def test_the_claims_measure_tiny_sources(tmp_path):
     assert figures["completeness_path"].mean == pytest.approx(1, abs=0.02)
     assert figures["factors"].mean == sum(figures[f"factors_layer_{layer}"].mean for layer in (0, 1))
     sources = {label: evidence[label] for label in ("seed-0", "seed-1")}
-    order = acquisition_order.measure(acquisition_order.AcquisitionOrder(source=tiny, seeds=(0, 1)), sources)
+    order = acquisition_order.measure(
+        acquisition_order.AcquisitionOrder(source=tiny, seeds=(0, 1), draws=1), sources
+    )
     assert order["factors_1_percent"].mean >= order["factors_5_percent"].mean
     stability = seed_stability.measure(
         seed_stability.SeedStability(source=tiny, seeds=(0, 1), permutations=5), sources
@@ -199,3 +203,19 @@ def test_a_checkpoint_of_another_shape_stops_the_discovery(tmp_path):
     save_file(tensors, file, about)
     with pytest.raises(DamagedArtefact, match=r"'head\.bias' is of shape \[43\] at step 8 and of shape \[44\]"):
         discover(read_source(path))
+
+
+def test_nulls_stand_beside_the_figures_and_are_the_same_at_every_call(found):
+    for of, size in (("sets", found.factors.supports.sum(1)), ("events", 1)):
+        first, again = found.packets(of, 2), found.packets(of, 2)
+        assert (first[0].supports.sum(1) == size).all()
+        np.testing.assert_array_equal(first[1].curves, again[1].curves)
+        assert -1 <= found.improvement_correlation_of(first[0]) <= 1
+        assert (found.complexity_of(first[0]) >= 1).all()
+    for kind in ("loadings", "gaussian"):
+        first, again = found.surrogates(kind, 2), found.surrogates(kind, 2)
+        np.testing.assert_array_equal(first[1].curves, again[1].curves)
+        assert (layer_sums(first[0], 2) <= 1).all()
+    np.testing.assert_allclose(
+        found.explained_in_training, explained_share(found.factors, found.trained.values), rtol=1e-4
+    )

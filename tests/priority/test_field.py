@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import nn
 
 from quantascope.errors import DamagedArtefact, InvalidConfig, RunMismatch
@@ -15,7 +15,7 @@ from quantascope.models import Transformer, TransformerConfig
 from quantascope.priority import field as field_module
 from quantascope.priority.field import PriorityField, priority_field, resolve_groups
 from quantascope.priority.hugging_face import causal_lm_losses, read_pretrained
-from quantascope.priority.losses import ModuleLosses
+from quantascope.priority.losses import ModuleLosses, event_cross_entropy
 from quantascope.tasks.number_naming import naming_events
 from quantascope.training import Recorder, Trajectory
 
@@ -122,7 +122,7 @@ def test_an_engine_gives_the_same_field(sgd):
 
 def test_measured_intervals_are_kept_and_not_measured_again(sgd, tmp_path, monkeypatch):
     told = []
-    whole = measure(sgd, parts=tmp_path, made_by="one", progress=lambda done, of: told.append((done, of)))
+    whole = measure(sgd, parts=tmp_path, progress=lambda done, of: told.append((done, of)))
     assert told[-1] == (6, 6)
     (tmp_path / "interval-00002.safetensors").unlink()
     again = []
@@ -130,32 +130,194 @@ def test_measured_intervals_are_kept_and_not_measured_again(sgd, tmp_path, monke
     monkeypatch.setattr(
         field_module.Interval, "_measure", lambda self, index: again.append(index) or original(self, index)
     )
-    np.testing.assert_array_equal(measure(sgd, parts=tmp_path, made_by="one").values, whole.values)
+    np.testing.assert_array_equal(measure(sgd, parts=tmp_path, memory=1e6).values, whole.values)
     assert again == [2]
-    for options in ({"made_by": "other"}, {"made_by": "one", "rule": "path"}):
-        with pytest.raises(RunMismatch, match="was made by config"):
-            measure(sgd, parts=tmp_path, **options)
-    with pytest.raises(InvalidConfig, match="parts of a field need made_by"):
-        measure(sgd, parts=tmp_path)
 
 
-def test_a_tied_tensor_is_one_parameter(tmp_path):
-    class Tied(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.embedding = nn.Embedding(5, 3)
-            self.head = nn.Linear(3, 5, bias=False)
-            self.head.weight = self.embedding.weight
+@pytest.mark.parametrize("rule", ["gradient", "path"])
+def test_parts_of_another_measurement_are_refused(sgd, learn, tmp_path, rule):
+    parts = tmp_path / "parts"
+    asked = {"trajectory": sgd.trajectory, "event_losses": sgd.losses, "groups": GROUPS, "train": sgd.events}
+    asked |= {"events": naming_events([7, 12, 305, 6100]), "rule": rule, "parts": parts}
+    priority_field(**asked)
+    priority_field(**asked)
+    other = learn(tmp_path / "other", "SGD", 0.06).trajectory
+    other = replace(other, mass=sgd.trajectory.mass)
+    doubled = ModuleLosses(sgd.losses.module, lambda model, batch: 2 * event_cross_entropy(model, batch))
+    changes = {
+        "rule": {"rule": "gradient" if rule == "path" else "path"},
+        "layers": {"groups": dict(reversed(GROUPS.items()))},
+        "checkpoints": {"trajectory": other},
+        "events or losses": {"events": naming_events([7, 12, 305, 6200])},
+        "events or losses ": {"event_losses": doubled},
+    }
+    if rule == "path":
+        changes["tolerance"] = {"tolerance": 0.1}
+        # The first checkpoint is the same: the end of the interval tells them apart.
+        changes["checkpoints "] = {
+            "trajectory": replace(sgd.trajectory, files=(sgd.trajectory.files[0], *other.files[1:]))
+        }
+    else:
+        changes["learning-rate mass"] = {"trajectory": replace(sgd.trajectory, mass=2 * sgd.trajectory.mass)}
+        changes["events or losses  "] = {"train": sgd.events[1:]}
+    for what, change in changes.items():
+        with pytest.raises(RunMismatch, match=rf"part of another measurement \(other {what.strip()}\); remove"):
+            priority_field(**asked | change)
 
-        def forward(self, tokens):
-            return self.head(self.embedding(tokens))
 
+class Tied(nn.Module):
+    """An embedding that is the head as well, and a bias."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(5, 3)
+        self.head = nn.Linear(3, 5)
+        self.head.weight = self.embedding.weight
+
+    def forward(self, tokens):
+        return self.head(self.embedding(tokens))
+
+
+def next_token(model, tokens):
+    return nn.functional.cross_entropy(model(tokens), tokens.roll(1), reduction="none")
+
+
+def next_token_by_name(at, tokens):
+    logits = nn.functional.embedding(tokens, at["embedding.weight"]) @ at["head.weight"].T + at["head.bias"]
+    return nn.functional.cross_entropy(logits, tokens.roll(1), reduction="none")
+
+
+@pytest.fixture
+def tied(tmp_path):
+    torch.manual_seed(0)
     model, tokens = Tied(), torch.arange(5)
-    losses = ModuleLosses(
-        model, lambda model, batch: nn.functional.cross_entropy(model(batch), batch.roll(1), reduction="none")
-    )
-    whole = losses(dict(model.state_dict()), tokens)
-    torch.testing.assert_close(whole, losses(dict(model.named_parameters()), tokens))
+    recorder, optimizer = Recorder(model, tmp_path, steps=2), torch.optim.SGD(model.parameters(), 0.1)
+    for _ in range(6):
+        optimizer.zero_grad()
+        next_token(model, tokens).mean().backward()
+        optimizer.step()
+        recorder.step(0.1)
+    return model, tokens, Trajectory.open(tmp_path)
+
+
+def test_tied_tensors_are_recorded_once_and_restored_under_both_names(tied):
+    model, _, trajectory = tied
+    assert load_file(trajectory.files[0][0]).keys() == {"embedding.weight", "head.bias"}
+    again = Tied()
+    again.load_state_dict(trajectory.load(len(trajectory) - 1))
+    for name, value in model.state_dict().items():
+        torch.testing.assert_close(again.state_dict()[name], value, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("by_name", [False, True])
+def test_a_tied_tensor_is_credited_once_whatever_name_its_layer_has(tied, by_name):
+    model, tokens, trajectory = tied
+    losses = next_token_by_name if by_name else ModuleLosses(model, next_token)
+    leaves = {name: p.detach().requires_grad_() for name, p in trajectory.load(0).items() if name != "head.weight"}
+    each = next_token_by_name({**leaves, "head.weight": leaves["embedding.weight"]}, tokens)
+    (population,) = torch.autograd.grad(each.mean(), leaves["embedding.weight"], retain_graph=True)
+    expected = [
+        0.2
+        * float((torch.autograd.grad(loss, leaves["embedding.weight"], retain_graph=True)[0] * population).sum())
+        for loss in each
+    ]
+    for name in ("embedding.weight", "head.weight"):
+        field = priority_field(trajectory, losses, {"tied": name}, train=tokens)
+        np.testing.assert_allclose(field.values[0, :, 0], expected, rtol=1e-4, atol=1e-7)
+    path = priority_field(trajectory, losses, {"tied": "head.weight"}, train=tokens, rule="path")
+    assert path.completeness == pytest.approx(1, abs=0.01)
+    assert np.abs(path.values).sum() > np.abs(path.other).sum()
+    with pytest.raises(InvalidConfig, match=r"'embedding.weight', tied to 'head.weight', is in layer 'in' and in"):
+        priority_field(trajectory, losses, {"in": "embedding.*", "out": "head.*"}, train=tokens)
+
+
+def test_a_checkpoint_with_either_name_of_a_tied_tensor_will_do(tied):
+    model, tokens, _ = tied
+    losses, state = ModuleLosses(model, next_token), model.state_dict()
+    whole = losses(state, tokens)
+    for dropped in ("embedding.weight", "head.weight"):
+        some = {name: value for name, value in state.items() if name != dropped}
+        torch.testing.assert_close(losses(some, tokens), whole)
+
+
+class Normed(nn.Module):
+    """Normalizes by running statistics, drops out, and counts its forward passes."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm = nn.Linear(2, 4), nn.BatchNorm1d(4)
+        self.drop, self.last = nn.Dropout(0.5), nn.Linear(4, 1)
+        self.register_buffer("passes", torch.zeros(()))
+
+    def forward(self, inputs):
+        self.passes += 1
+        return self.last(self.drop(self.norm(self.first(inputs)))).squeeze(1)
+
+
+@pytest.fixture
+def normed(tmp_path):
+    torch.manual_seed(1)
+    model, inputs = Normed(), torch.randn(12, 2)
+    recorder, optimizer = Recorder(model, tmp_path, steps=4), torch.optim.SGD(model.parameters(), 0.05)
+    for _ in range(12):
+        optimizer.zero_grad()
+        (model(inputs) - inputs.prod(1)).square().mean().backward()
+        optimizer.step()
+        recorder.step(0.05)
+    losses = ModuleLosses(model, lambda model, batch: (model(batch) - batch.prod(1)).square())
+    return model, inputs, Trajectory.open(tmp_path), losses
+
+
+def test_losses_are_deterministic_use_the_checkpoints_buffers_and_leave_the_module_alone(normed):
+    model, inputs, trajectory, losses = normed
+    model.norm.eval()  # as a frozen part of a model in training is
+    modes = [part.training for part in model.modules()]
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    for index in (0, 2):
+        given = trajectory.load(index)
+        found = losses(given, inputs)
+        torch.testing.assert_close(losses(given, inputs), found, rtol=0, atol=0)
+        torch.testing.assert_close(losses(given, inputs[:1]), found[:1])
+        expected = Normed()
+        expected.load_state_dict(given)
+        torch.testing.assert_close(found, losses.losses(expected.eval(), inputs))
+    assert [part.training for part in model.modules()] == modes
+    for name, value in model.state_dict().items():
+        torch.testing.assert_close(value, before[name], rtol=0, atol=0)
+
+
+def test_buffers_are_credited_along_the_path_outside_layers_and_by_no_gradient(normed):
+    _, inputs, trajectory, losses = normed
+    everything = priority_field(trajectory, losses, {"all": "*"}, train=inputs, rule="path", tolerance=1e-4)
+    assert everything.completeness == pytest.approx(1, abs=1e-3)
+    assert np.abs(everything.other).max() > 1e-4  # the running statistics moved
+    first_order = priority_field(trajectory, losses, {"all": "*"}, train=inputs)
+    assert np.abs(first_order.other).max() == 0
+    with pytest.raises(InvalidConfig, match=r"layer 'statistics' \(norm.running_\*\) matches no parameter"):
+        priority_field(trajectory, losses, {"statistics": "norm.running_*"}, train=inputs)
+
+
+def test_integer_buffers_are_the_checkpoints(tmp_path):
+    class Picks(nn.Module):
+        def __init__(self, order):
+            super().__init__()
+            self.weight = nn.Parameter(torch.tensor([1.0, 2.0]))
+            self.register_buffer("order", torch.tensor(order))
+
+        def forward(self, inputs):
+            return (inputs * self.weight[self.order]).sum(1)
+
+    recorder = Recorder(Picks([1, 0]), tmp_path, steps=1)
+    recorder.step(0.1)
+    losses = ModuleLosses(Picks([0, 1]), lambda model, batch: model(batch))
+    field = priority_field(Trajectory.open(tmp_path), losses, {"all": "*"}, train=torch.eye(2))
+    np.testing.assert_array_equal(field.losses[:, 0], [2, 1])
+
+
+def test_a_norm_without_running_statistics_is_refused():
+    model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2, track_running_stats=False))
+    with pytest.raises(InvalidConfig, match=r"'1' normalizes by its batch, .* give it track_running_stats=True"):
+        ModuleLosses(model)
 
 
 def test_a_field_is_kept_as_an_artefact(sgd, tmp_path):

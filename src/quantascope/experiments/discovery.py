@@ -12,7 +12,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -38,10 +38,13 @@ from quantascope.priority import (
     priority_field,
 )
 from quantascope.priority.baselines import nmf_explained, svd_explained
+from quantascope.priority.packets import Packet, random_packets
+from quantascope.priority.surrogate import gaussian_surrogate, loading_surrogate
 from quantascope.run import RunDirectory
 from quantascope.tasks.number_naming import VOCABULARY, naming_events
 
 FACTORS = "factors.safetensors"
+SurrogateKind = Literal["loadings", "gaussian"]
 Told = Callable[[str, int, int], None]
 """Told what is measured, how many intervals are done, and of how many."""
 
@@ -72,7 +75,6 @@ def measure_field(
         memory=memory,
         engine=engine,
         parts=parts,
-        made_by=made_by,
         progress=None if told is None else lambda done, of: told(f"{rule} priority of {panel} events", done, of),
     )
     measured.save(file, made_by=made_by)
@@ -141,21 +143,47 @@ class Discovery:
     @property
     def improvement_correlation(self) -> float:
         """Correlation of the mean acquisition curve with held-out improvement; NaN without either."""
-        if not len(self.factors) or self.held_out_loss[-1] >= self.held_out_loss[0]:
+        return self.improvement_correlation_of(self.factors)
+
+    def improvement_correlation_of(self, factors: Factors) -> float:
+        """The same for other factors of this source."""
+        if not len(factors) or self.held_out_loss[-1] >= self.held_out_loss[0]:
             return float("nan")
-        return improvement_correlation(self.factors, self.held_out_loss)
+        return improvement_correlation(factors, self.held_out_loss)
 
     @cached_property
     def complexity(self) -> Float[np.ndarray, " factors"]:
         """Effective number of hidden units that carry each factor's packet."""
+        return self.complexity_of(self.factors)
+
+    def complexity_of(self, factors: Factors) -> Float[np.ndarray, " factors"]:
+        """The same for other factors of this source."""
         shape = self.source.config.model
         groups = hidden_unit_groups(inputs=shape.width, hidden=shape.hidden, outputs=shape.width)
-        out = np.empty(len(self.factors))
+        out = np.empty(len(factors))
         for layer in range(shape.blocks):
-            own = self.factors.layer == layer
+            own = factors.layer == layer
             if own.any():
-                out[own] = packet_complexity(self.factors.curves[own], self._mlp_updates[layer], groups)
+                out[own] = packet_complexity(factors.curves[own], self._mlp_updates[layer], groups)
         return out
+
+    def packets(self, of: Packet, draws: int) -> list[Factors]:
+        """Random packets in place of the factors, several times; draws are the same at every call."""
+        return [
+            random_packets(self.factors, self.trained.values, np.random.default_rng(draw), of=of)
+            for draw in range(draws)
+        ]
+
+    @property
+    def explained_in_training(self) -> Float[np.ndarray, " layers"]:
+        """Share of each layer's squared training priority that the factors explain."""
+        return layer_sums(self.factors, len(self.trained.layers))
+
+    def surrogates(self, kind: SurrogateKind, draws: int) -> list[Factors]:
+        """The factors of fields that are alike in time and have continuous loadings."""
+        values = self.trained.values
+        drawn = loading_surrogate(values, self.per_layer) if kind == "loadings" else gaussian_surrogate(values)
+        return [factorize(drawn(np.random.default_rng(draw)), threshold=self.threshold) for draw in range(draws)]
 
     @cached_property
     def _mlp_updates(self) -> Float[np.ndarray, "layers intervals parameters"]:
@@ -272,6 +300,11 @@ def discover(
             for name in ("training", panel)
         )
     return Discovery(source, threshold, trained, held_out)
+
+
+def layer_sums(factors: Factors, layers: int) -> Float[np.ndarray, " layers"]:
+    """What the factors of each layer explain together of the field in which they were found."""
+    return np.bincount(factors.layer, factors.explained, minlength=layers)
 
 
 def event_map(

@@ -4,18 +4,25 @@ Sources of several seeds are trained as in the paper. Their field is measured by
 figures stand beside the paper's, and along the path. Further sources are trained with Adam at the edge of
 stability, where the loss of the full batch oscillates while it falls, to show what each rule is worth there.
 Without momentum (β1 = 0) the edge is reached by steps short enough for the loss along one to be integrated.
+
+Two kinds of nulls stand beside the figures. Surrogate fields with continuous loadings say how many factors, and
+how much explained, the factorization finds where nothing is binary. Random packets, sets of as many events as the
+factors have or single events, say how well the curves of any events follow the held-out improvement.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from quantascope.config import Config, PositiveFloat, Seeds
+import numpy as np
+
+from quantascope.config import Config, Positive, PositiveFloat, Seeds
 from quantascope.experiments.claim import Claim
-from quantascope.experiments.discovery import Discovery, measure_field
+from quantascope.experiments.discovery import Discovery, SurrogateKind, layer_sums, measure_field
 from quantascope.experiments.naming_source import NamingSource, Source, learn_naming
 from quantascope.experiments.result import Estimate
 from quantascope.priority import PriorityField, Rule
+from quantascope.priority.packets import Packet
 from quantascope.run import RunDirectory
 from quantascope.training import OptimizerConfig, Progress
 
@@ -36,6 +43,8 @@ class RecoverQuanta(Config):
     threshold: PositiveFloat = 0.03
     unstable: NamingSource = NamingSource(optimizer=EDGE, steps=120, replays=0)
     unstable_seeds: Seeds = (0, 1, 2)
+    draws: Positive = 10
+    """How often each null is drawn for each source; its mean over draws is the source's."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +111,8 @@ def measure(config: RecoverQuanta, evidence: Mapping[str, MeasuredSource]) -> di
     for rule, suffix, panel, by in kinds:
         found = [source.discovery(rule, config.threshold, panel) for source in sources]
         figures |= {f"{key}{suffix}": one for key, one in _figures(found, by, held_out_only=panel != "priority")}
+        if panel == "priority":
+            figures |= {f"{key}{suffix}": one for key, one in _nulls(found, by, config.draws)}
     for label, chosen in (("", sources), ("_unstable", unstable)):
         what = "Adam at the edge of stability" if label else "sources"
         for rule in ("gradient", "path"):
@@ -160,6 +171,49 @@ def _figures(found: Sequence[Discovery], by: str, *, held_out_only: bool) -> lis
     return [*counts, *figures, *times]
 
 
+def _nulls(found: Sequence[Discovery], by: str, draws: int) -> list[tuple[str, Estimate]]:
+    """What surrogate fields and random packets give in place of the factors, and what is compared with it."""
+    layers = range(len(found[0].trained.layers))
+    figures = [
+        (
+            f"explained_in_training_layer_{layer}",
+            Estimate.over_runs(
+                f"training SSE explained, layer {layer}, {by}",
+                [100 * one.explained_in_training[layer] for one in found],
+                "%",
+            ),
+        )
+        for layer in layers
+    ]
+    kinds: tuple[tuple[SurrogateKind, str], ...] = (
+        ("loadings", "fields with continuous loadings"),
+        ("gaussian", "Gaussian fields of the same covariance"),
+    )
+    for kind, what in kinds:
+        drawn = [one.surrogates(kind, draws) for one in found]
+        counts = [np.mean([len(factors) for factors in own]) for own in drawn]
+        shares = 100 * np.array([np.mean([layer_sums(one, len(layers)) for one in own], 0) for own in drawn])
+        figures.append(
+            (f"factors_surrogate_{kind}", Estimate.over_runs(f"factors of {what}, {by}", counts, "factors"))
+        )
+        figures += [
+            (
+                f"explained_in_training_surrogate_{kind}_layer_{layer}",
+                Estimate.over_runs(f"SSE explained of {what}, layer {layer}, {by}", shares[:, layer], "%"),
+            )
+            for layer in layers
+        ]
+    packets: tuple[tuple[Packet, str], ...] = (
+        ("sets", "random events of equal demand"),
+        ("events", "random single events"),
+    )
+    for of, what in packets:
+        r = [np.mean([one.improvement_correlation_of(p) for p in one.packets(of, draws)]) for one in found]
+        says = f"mean curve of {what} and held-out improvement, {by}"
+        figures.append((f"nll_correlation_random_{of}", Estimate.over_runs(says, r)))
+    return figures
+
+
 def _nll_correlation(found: Discovery) -> float:
     return found.improvement_correlation
 
@@ -174,6 +228,7 @@ CLAIM = Claim(
             seeds=(0,),
             unstable=QUICK.model_copy(update={"optimizer": EDGE, "steps": 60, "replays": 0}),
             unstable_seeds=(0,),
+            draws=2,
         ),
         "full": RecoverQuanta(),
         "paper": RecoverQuanta(seeds=(0,), unstable_seeds=(0,)),

@@ -57,6 +57,18 @@ def nmf_explained(
     return np.array(shares)
 
 
+def nonnegative_model(
+    field: Float[np.ndarray, "events intervals"], rank: int, *, seed: int = 0
+) -> tuple[Float[np.ndarray, "events rank"], Float[np.ndarray, "rank intervals"]]:
+    """Loadings and curves of an NMF of the positive part of a layer."""
+    positive = np.maximum(field.astype(np.float64), 0)
+    scale = positive.max() or 1.0
+    model = _nmf(rank, field.shape, seed)
+    with _unconverged_is_fine():
+        loadings = model.fit_transform(positive / scale)
+    return loadings, scale * model.components_
+
+
 def side_by_side(values: Values) -> Float[np.ndarray, "events columns"]:
     """The layers of a field next to each other, each with the same sum of squares."""
     return np.concatenate([field / (np.sqrt(squared_sum(field)) or 1.0) for field in values.astype(np.float64)], 1)

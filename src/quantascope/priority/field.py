@@ -9,9 +9,12 @@ Two rules measure one interval between checkpoints.
 
 Both are directional derivatives of all event losses at once: one backward pass per layer through the graph of the
 population gradient, whatever the number of events. The credit of parameters outside every layer is kept as well,
-so that a field knows its completeness: how much of the true loss change it accounts for.
+so that a field knows its completeness: how much of the true loss change it accounts for. A tied tensor is one
+parameter and belongs to the layer that has any of its names. Buffers belong to no layer: no gradient moves them,
+and the path rule moves the parameters first and then the buffers, whose credit is with that of the rest.
 """
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -26,10 +29,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from quantascope.artefact import read_tensors, write_tensors
-from quantascope.config import fingerprint
-from quantascope.errors import DamagedArtefact, InvalidConfig
+from quantascope.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.priority.linearized import Linearized, Parameters
-from quantascope.priority.losses import EventLosses, Examples
+from quantascope.priority.losses import EventLosses, Examples, NamedOnce
 from quantascope.priority.memory import examples_within
 from quantascope.training import Trajectory
 
@@ -107,7 +109,6 @@ def priority_field(
     memory: float = 2e9,
     engine: Executor | None = None,
     parts: Path | None = None,
-    made_by: str = "",
     progress: Callable[[int, int], None] | None = None,
 ) -> PriorityField:
     """Measure the priority of every event in every interval of a trajectory.
@@ -122,8 +123,8 @@ def priority_field(
         tolerance: The path rule refines until credit and loss change differ by at most this share, in norm.
         memory: Bytes that the derivatives may take at once, beyond the field itself.
         engine: Where intervals are measured; in this process if not given.
-        parts: Folder that keeps measured intervals, so that an interrupted measurement is taken up again.
-        made_by: What identifies the model and the events of these parts, as a config's hash does.
+        parts: Folder that keeps measured intervals, so that an interrupted measurement is taken up again. Parts of
+            other checkpoints, events, losses, layers or of another rule are refused.
         progress: Told how many intervals are measured, of how many.
 
     >>> import tempfile
@@ -145,14 +146,13 @@ def priority_field(
     if rule == "gradient":
         _ = trajectory.learning_rate_mass
     measured = train if events is None else events
-    members = resolve_groups(groups, trajectory.load(0))
-    chunk = _fitting(trajectory, event_losses, train, measured, rule, memory)
-    if parts is not None and not made_by:
-        raise InvalidConfig("parts of a field need made_by, which says what they are parts of")
-    made_by = fingerprint([made_by, rule, tolerance, trajectory.steps.tolist(), members, len(measured)])
-    interval = Interval(trajectory, event_losses, members, train, measured, rule, tolerance, chunk, parts, made_by)
+    start = trajectory.load(0)
+    asked = NamedOnce.of(event_losses, start)
+    members = resolve_groups(groups, start, asked)
+    chunk = _fitting(asked, asked.tensors(start), train, measured, rule, memory)
+    interval = Interval(trajectory, asked, members, train, measured, rule, tolerance, chunk, parts)
     columns = _measure(interval, len(trajectory) - 1, engine, progress)
-    last = interval.losses(_parameters(trajectory, len(trajectory) - 1))
+    last = interval.losses(interval.tensors(len(trajectory) - 1))
     return PriorityField(
         rule=rule,
         layers=tuple(members),
@@ -163,17 +163,20 @@ def priority_field(
     )
 
 
-def resolve_groups(groups: Groups, parameters: Mapping[str, Tensor]) -> dict[str, tuple[str, ...]]:
+def resolve_groups(
+    groups: Groups, tensors: Mapping[str, Tensor], losses: NamedOnce | None = None
+) -> dict[str, tuple[str, ...]]:
     """The parameters of each layer; every layer has some, and no two share one."""
+    aliases, buffers = (losses.aliases, losses.buffers) if losses else ({}, frozenset())
+    floating = {name: aliases.get(name, name) for name, value in tensors.items() if value.is_floating_point()}
+    parameters = {name: one for name, one in floating.items() if one not in buffers}
+    parameters |= {alias: one for alias, one in aliases.items() if one in parameters}
     members: dict[str, tuple[str, ...]] = {}
     owner: dict[str, str] = {}
     for layer, given in groups.items():
         patterns = [given] if isinstance(given, str) else list(given)
-        names = tuple(
-            name
-            for name, value in parameters.items()
-            if value.is_floating_point() and any(fnmatchcase(name, pattern) for pattern in patterns)
-        )
+        matched = (one for name, one in parameters.items() if any(fnmatchcase(name, by) for by in patterns))
+        names = tuple(dict.fromkeys(matched))
         if not names:
             some = ", ".join(list(parameters)[:3])
             raise InvalidConfig(
@@ -181,8 +184,9 @@ def resolve_groups(groups: Groups, parameters: Mapping[str, Tensor]) -> dict[str
             )
         for name in names:
             if name in owner:
+                tied = "".join(f", tied to '{alias}'," for alias, one in aliases.items() if one == name)
                 raise InvalidConfig(
-                    f"parameter '{name}' is in layer '{owner[name]}' and in '{layer}'; give it to one"
+                    f"parameter '{name}'{tied} is in layer '{owner[name]}' and in '{layer}'; give it to one"
                 )
             owner[name] = layer
         members[layer] = names
@@ -196,15 +200,14 @@ class Interval:
     """The measurement of one interval, as a piece of work for an engine."""
 
     trajectory: Trajectory
-    event_losses: EventLosses
+    event_losses: NamedOnce
     members: Mapping[str, tuple[str, ...]]
     train: Examples
     events: Examples
     rule: Rule
     tolerance: float
     chunk: int
-    parts: Path | None
-    made_by: str
+    parts: Path | None = None
 
     @cached_property
     def _pieces(self) -> list[Any]:
@@ -214,53 +217,97 @@ class Interval:
     def _trained(self) -> list[Any]:
         return self._pieces if self.train is self.events else _chunks(self.train, self.chunk)
 
+    def tensors(self, index: int) -> Parameters:
+        """The tensors of a checkpoint, each once."""
+        return self.event_losses.tensors(self.trajectory.load(index))
+
     @torch.no_grad()
-    def losses(self, parameters: Parameters) -> Float[Tensor, " events"]:
-        """The loss of every event."""
-        return torch.cat([self.event_losses(parameters, piece) for piece in self._pieces])
+    def losses(self, tensors: Parameters, *, trained: bool = False) -> Float[Tensor, " events"]:
+        """The loss of every event that is measured, or that was trained on."""
+        pieces = self._trained if trained else self._pieces
+        return torch.cat([self.event_losses(tensors, piece) for piece in pieces])
 
     def __call__(self, index: int) -> dict[str, Tensor]:
         """Credit by layer, credit of other parameters, and the losses before, of one interval."""
-        file = None if self.parts is None else self.parts / f"interval-{index:05d}.safetensors"
-        if file is not None and file.exists():
-            return read_tensors(file, made_by=self.made_by)[0]
+        if self.parts is None:
+            return self._measure(index)
+        file = self.parts / f"interval-{index:05d}.safetensors"
+        made_from = self._made_from(index)
+        if file.exists():
+            return self._kept(file, made_from, index)
         column = self._measure(index)
-        if file is not None:
-            write_tensors(file, column, made_by=self.made_by)
+        if self._needs_trained:
+            column["trained"] = self.losses(self.tensors(index), trained=True)
+        write_tensors(file, column, made_by="", **made_from)
+        return column
+
+    @property
+    def _needs_trained(self) -> bool:
+        return self.rule == "gradient" and self.train is not self.events
+
+    def _made_from(self, index: int) -> dict[str, Any]:
+        """What a part is made from, as far as it can be written down; its events and losses are compared."""
+        about: dict[str, Any] = {"rule": self.rule, "layers": [[name, *own] for name, own in self.members.items()]}
+        ends = [index] if self.rule == "gradient" else [index, index + 1]
+        about["checkpoints"] = [_digest(self.tensors(end)) for end in ends]
+        if self.rule == "gradient":
+            return {**about, "learning-rate mass": float(self.trajectory.learning_rate_mass[index])}
+        return {**about, "tolerance": self.tolerance}
+
+    def _kept(self, file: Path, made_from: Mapping[str, Any], index: int) -> dict[str, Tensor]:
+        """The part in a file, if what is asked for now would give the same."""
+        column, found = read_tensors(file, made_by=None)
+        other = [what for what, value in made_from.items() if found.get(what) != value]
+        if not other:
+            start = self.tensors(index)
+            now = {"losses": self.losses(start)}
+            if self._needs_trained:
+                now["trained"] = self.losses(start, trained=True)
+            other = ["events or losses" for name, value in now.items() if not _alike(column.get(name), value)]
+        if other:
+            raise RunMismatch(
+                f"{file} is part of another measurement (other {other[0]}); remove {self.parts} or name another "
+                "folder"
+            )
         return column
 
     def _measure(self, index: int) -> dict[str, Tensor]:
-        start = _parameters(self.trajectory, index)
+        start = self.tensors(index)
         if self.rule == "gradient":
             losses, credit = self._first_order(start, float(self.trajectory.learning_rate_mass[index]))
             self._check_losses(losses, index)
         else:
             losses = self.losses(start)
             self._check_losses(losses, index)
-            end = _parameters(self.trajectory, index + 1)
+            end = self.tensors(index + 1)
             self._check_shapes(start, end, index)
-            way = {name: start[name] - end[name] for name in start}
-            credit = self._along(start, way, losses - self.losses(end))
+            moved = {**start, **self.event_losses.parameters(end)}
+            after = self.losses(moved)
+            credit = self._along(start, moved, losses - after)
+            if len(self.event_losses.parameters(start)) < len(start):
+                credit[-1] += after - self.losses(end)
         return {"values": credit[:-1], "other": credit[-1], "losses": losses}
 
     def _first_order(
         self, start: Parameters, mass: float
     ) -> tuple[Float[Tensor, " events"], Float[Tensor, "groups events"]]:
         """Losses at the start, and the credit of a step of this mass down the gradient."""
-        here = Linearized(self.event_losses, start, self._pieces)
+        at, event_losses = self.event_losses.parameters(start), self.event_losses.beside(start)
+        here = Linearized(event_losses, at, self._pieces)
         own = self.train is self.events
-        gradient = (here if own else Linearized(self.event_losses, start, self._trained)).gradient()
+        gradient = (here if own else Linearized(event_losses, at, self._trained)).gradient()
         way = {name: mass * value for name, value in gradient.items()}
         return here.along(self._directions(way))
 
     def _along(
-        self, start: Parameters, way: Parameters, fall: Float[Tensor, " events"]
+        self, start: Parameters, end: Parameters, fall: Float[Tensor, " events"]
     ) -> Float[Tensor, "groups events"]:
-        """Credit along the way from `start`, of as many nodes as bring its sum to the fall of the loss.
+        """Credit along the way of the parameters, of as many nodes as bring its sum to the fall of the loss.
 
         A fall that is lost in the rounding of the losses needs no more than the fewest.
         """
         rounding = len(fall) ** 0.5 * torch.finfo(fall.dtype).eps * 10
+        way = {name: value - end[name] for name, value in self.event_losses.parameters(start).items()}
         directions = self._directions(way)
         count = 2
         while True:
@@ -277,8 +324,8 @@ class Interval:
             count *= 2
 
     def _at(self, start: Parameters, way: Parameters, place: float) -> Linearized:
-        at = {name: value - place * way[name] for name, value in start.items()}
-        return Linearized(self.event_losses, at, self._pieces)
+        at = {name: start[name] - place * moved for name, moved in way.items()}
+        return Linearized(self.event_losses.beside(start), at, self._pieces)
 
     def _directions(self, way: Parameters) -> list[Parameters]:
         """The way of each layer alone, and last that of all parameters outside them."""
@@ -320,13 +367,18 @@ def _measure(
     return gathered
 
 
-def _parameters(trajectory: Trajectory, index: int) -> Parameters:
-    """The floating-point tensors of a checkpoint, in single precision at least."""
-    return {
-        name: value.float() if value.dtype in (torch.float16, torch.bfloat16) else value
-        for name, value in trajectory.load(index).items()
-        if value.is_floating_point()
-    }
+def _digest(tensors: Parameters) -> str:
+    """A hash of all names and values."""
+    found = hashlib.sha256()
+    for name, tensor in sorted(tensors.items()):
+        found.update(f"{name} {tensor.dtype} {list(tensor.shape)} ".encode())
+        found.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    return found.hexdigest()
+
+
+def _alike(kept: Tensor | None, now: Tensor) -> bool:
+    """Whether losses are the same but for rounding, which another cut in pieces changes."""
+    return kept is not None and kept.shape == now.shape and torch.allclose(kept, now, rtol=1e-4, atol=1e-6)
 
 
 def _chunks(examples: Examples, chunk: int) -> list[Any]:
@@ -334,15 +386,14 @@ def _chunks(examples: Examples, chunk: int) -> list[Any]:
 
 
 def _fitting(
-    trajectory: Trajectory,
-    event_losses: EventLosses,
+    event_losses: NamedOnce,
+    start: Parameters,
     train: Examples,
     events: Examples,
     rule: Rule,
     memory: float,
 ) -> int:
     """How many examples fit the memory budget with the graph of their derivatives."""
-    start = _parameters(trajectory, 0)
     fitting = []
     for name, examples in {"train": train, "events": events}.items():
         if not len(examples):
@@ -353,5 +404,5 @@ def _fitting(
     return min(fitting)
 
 
-def _linearize(event_losses: EventLosses, at: Parameters, examples: Examples, some: slice) -> None:
-    Linearized(event_losses, at, [examples[some]]).along([at])
+def _linearize(event_losses: NamedOnce, at: Parameters, examples: Examples, some: slice) -> None:
+    Linearized(event_losses.beside(at), event_losses.parameters(at), [examples[some]]).along([at])

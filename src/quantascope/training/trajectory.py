@@ -1,14 +1,16 @@
 """The trajectory of a training run: parameters at chosen steps, with the learning-rate mass between them.
 
 Ours is written by a `Recorder`: `checkpoints/step-*.safetensors`, each with its step and the learning rates summed
-up to it. A folder of somebody else's safetensors files is read as well: the step is the last number in the name of
-a file, or of the folder that holds the file or its shards. Then the learning-rate mass is not known.
+up to it. A tensor of several names, as tied embeddings are, is kept once and read under all of them. A folder of
+somebody else's safetensors files is read as well: the step is the last number in the name of a file, or of the
+folder that holds the file or its shards. Then the learning-rate mass is not known.
 """
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -66,14 +68,36 @@ class Recorder:
         due = self.at % self._steps == 0 if isinstance(self._steps, int) else self.at in self._steps
         if due:
             file = checkpoint_file(self._folder, self.at)
-            write_tensors(file, self._model.state_dict(), made_by=self._made_by, step=self.at, mass=self.mass)
+            state = self._model.state_dict()
+            tied = shared_names(state)
+            kept = {name: tensor for name, tensor in state.items() if name not in tied}
+            about = {"step": self.at, "mass": self.mass, **({"tied": tied} if tied else {})}
+            write_tensors(file, kept, made_by=self._made_by, **about)
+
+
+def shared_names(tensors: Mapping[str, Tensor]) -> dict[str, str]:
+    """Further names of tensors that are the same memory, and the name that comes first.
+
+    >>> from torch import zeros
+    >>> weight = zeros(2)
+    >>> shared_names({"embedding": weight, "head": weight, "bias": zeros(2)})
+    {'head': 'embedding'}
+    """
+    first: dict[tuple[Any, ...], str] = {}
+    tied = {}
+    for name, tensor in tensors.items():
+        place = (tensor.device, tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride())
+        if tensor.numel() and (own := first.setdefault(place, name)) != name:
+            tied[name] = own
+    return tied
 
 
 def load_shards(shards: Shards) -> dict[str, Tensor]:
     """The tensors of one checkpoint."""
     tensors: dict[str, Tensor] = {}
     for shard in shards:
-        part = read_tensors(shard, made_by=None)[0]
+        part, about = read_tensors(shard, made_by=None)
+        part |= {name: part[own] for name, own in about.get("tied", {}).items()}
         if twice := sorted(tensors.keys() & part.keys()):
             names = " and ".join(map(str, shards[:2]))
             raise DamagedArtefact(
