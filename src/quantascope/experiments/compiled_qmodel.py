@@ -4,11 +4,10 @@ from collections.abc import Mapping
 
 from quantascope.config import Config, Seeds
 from quantascope.experiments.claim import Claim
-from quantascope.experiments.compiled_learner import NARROW, CompiledLearner, lesson
+from quantascope.experiments.compiled_learner import PAPER_QMODEL, CompiledLearner, lesson
 from quantascope.experiments.course import COURSES, Course, CourseRun, check_course, courses, take_course
-from quantascope.experiments.guided_learner import GuidedLearner
+from quantascope.experiments.guided_learner import PLAIN, GuidedLearner
 from quantascope.experiments.result import Estimate
-from quantascope.models import TransformerConfig
 
 PANELS = {"balanced": "balanced evaluation", "zero_gap": "zero gaps", "short_tail": "short tails"}
 EIGHT_SEEDS = (0, 1, 2, 3, 4, 5, 6, 7)
@@ -17,9 +16,9 @@ EIGHT_SEEDS = (0, 1, 2, 3, 4, 5, 6, 7)
 class CompiledQModelAccuracy(Config):
     """Q-models as the paper trains them and as we do, and a Transformer of about their size."""
 
-    learner: CompiledLearner = CompiledLearner()
-    narrow: CompiledLearner = NARROW
-    transformer: GuidedLearner = GuidedLearner(model=TransformerConfig(blocks=5), weight=0.0)
+    learner: CompiledLearner = PAPER_QMODEL
+    narrow: CompiledLearner = CompiledLearner()
+    transformer: GuidedLearner = PLAIN.replace({"model.blocks": 5, "weight": 0.0})
     seeds: Seeds = EIGHT_SEEDS
 
 
@@ -74,9 +73,9 @@ CLAIM = Claim(
     says="a network with the shape of a program generalizes from 300 examples",
     presets={
         "quick": CompiledQModelAccuracy(
-            learner=CompiledLearner().replace(SHORT),
-            narrow=NARROW.replace(SHORT),
-            transformer=GuidedLearner(weight=0.0).replace({"training.steps": 20, "model.blocks": 2}),
+            learner=PAPER_QMODEL.replace(SHORT),
+            narrow=CompiledLearner().replace(SHORT),
+            transformer=PLAIN.replace({"weight": 0.0, "training.steps": 20, "model.blocks": 2}),
             seeds=(0,),
         ),
         "full": CompiledQModelAccuracy(),

@@ -5,16 +5,17 @@ from typing import Annotated
 
 from quantascope.config import Config, Distinct, Positive, Seeds
 from quantascope.experiments.claim import Claim
-from quantascope.experiments.compiled_qmodel import PANELS, SHORT
+from quantascope.experiments.compiled_qmodel import PANELS
 from quantascope.experiments.course import COURSES, Course, CourseRun, check_course, courses, take_course
-from quantascope.experiments.guided_learner import OURS, GuidedLearner
+from quantascope.experiments.guided_learner import GuidedLearner
+from quantascope.experiments.guided_training import QUICK
 from quantascope.experiments.result import Estimate
 
 
 class GuidanceData(Config):
     """Nested training sets; the Q-model sees no more examples than its student."""
 
-    learner: GuidedLearner = OURS
+    learner: GuidedLearner = GuidedLearner()
     examples: Annotated[tuple[Positive, ...], Distinct] = (50, 100, 200, 300, 600)
     seeds: Seeds = (0, 1, 2)
 
@@ -62,7 +63,7 @@ CLAIM = Claim(
     says="with a program's guidance a Transformer needs fewer examples",
     presets={
         "quick": GuidanceData(
-            learner=OURS.replace({"training.steps": 10, **{f"teacher.{k}": v for k, v in SHORT.items()}}),
+            learner=GuidedLearner().replace(QUICK),
             examples=(50, 100),
             seeds=(0,),
         ),

@@ -6,16 +6,16 @@ from typing import Annotated
 from quantascope.config import Config, Distinct, Seeds
 from quantascope.experiments.claim import Claim
 from quantascope.experiments.compiled_learner import lesson
-from quantascope.experiments.compiled_qmodel import SHORT
 from quantascope.experiments.course import COURSES, Course, CourseRun, check_course, courses, take_course
-from quantascope.experiments.guided_learner import OURS, GuidedLearner
+from quantascope.experiments.guided_learner import GuidedLearner
+from quantascope.experiments.guided_training import QUICK
 from quantascope.experiments.result import Estimate
 
 
 class GuidanceOtherPrograms(Config):
     """The same paired comparison on each program; a Transformer has as many blocks as its program has levels."""
 
-    learner: GuidedLearner = OURS
+    learner: GuidedLearner = GuidedLearner()
     programs: Annotated[tuple[str, ...], Distinct] = ("french", "addition")
     seeds: Seeds = (0, 1, 2)
 
@@ -66,7 +66,7 @@ CLAIM = Claim(
     says="guidance helps with programs other than English number names",
     presets={
         "quick": GuidanceOtherPrograms(
-            learner=OURS.replace({"training.steps": 5, **{f"teacher.{k}": v for k, v in SHORT.items()}}),
+            learner=GuidedLearner().replace(QUICK),
             programs=("addition",),
             seeds=(0,),
         ),

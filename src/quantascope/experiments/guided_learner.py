@@ -13,7 +13,7 @@ from quantascope.config import Config, Count, NonNegativeFloat, Positive, Positi
 from quantascope.errors import InvalidConfig, RunMismatch
 from quantascope.experiments.compiled_learner import (
     ADAM,
-    NARROW,
+    PAPER_QMODEL,
     CompiledLearner,
     CompiledRun,
     Lesson,
@@ -37,7 +37,7 @@ class GuidedLearner(Config):
 
     A control breaks the target: shuffled over depth, over examples, or over examples that share the output word.
     `prompts` names a panel whose answers nobody sees: on some of them at every step the network is aligned, and
-    only that, along the teacher's own greedy words. The defaults are the paper's plain form.
+    only that, along the teacher's own greedy words.
     """
 
     teacher: CompiledLearner = CompiledLearner()
@@ -50,9 +50,9 @@ class GuidedLearner(Config):
     control: Control = "none"
     level_to_block: tuple[Count, ...] | None = None
     window: Positive = 1
-    target_norm: PositiveFloat | None = None
-    """The length to which the target of every level is brought; as the teacher has it if not given."""
-    stream_noise: NonNegativeFloat = 0.0
+    target_norm: PositiveFloat | None = 5.0
+    """The length to which the target of every level is brought; as the teacher has it if none is given."""
+    stream_noise: NonNegativeFloat = 0.3
     """Spread of the noise on the stream after every block while training, with guidance and without."""
     prompts: str | None = None
     seed: Count = 0
@@ -71,8 +71,8 @@ class GuidedLearner(Config):
         )
 
 
-OURS = GuidedLearner(teacher=NARROW, target_norm=5.0, stream_noise=0.3)
-"""Our form: the paper's network with narrow channels, in the teacher's messages and in the student's stream."""
+PLAIN = GuidedLearner(teacher=PAPER_QMODEL, target_norm=None, stream_noise=0.0)
+"""The paper's form."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from quantascope.experiments.claim import Claim
 from quantascope.experiments.compiled_learner import lesson
 from quantascope.experiments.compiled_qmodel import EIGHT_SEEDS, PANELS, SHORT
 from quantascope.experiments.course import COURSES, Course, CourseRun, check_course, courses, take_course
-from quantascope.experiments.guided_learner import OURS, Control, GuidedLearner
+from quantascope.experiments.guided_learner import PLAIN, Control, GuidedLearner
 from quantascope.experiments.result import Estimate
 from quantascope.guidance import event_updates, level_sums, linear_cka
 
@@ -39,8 +39,8 @@ ALIGNED_ON = "test"
 class GuidedTraining(Config):
     """The paper's form and ours, over the same seeds."""
 
-    plain: GuidedLearner = GuidedLearner()
-    ours: GuidedLearner = OURS
+    plain: GuidedLearner = PLAIN
+    ours: GuidedLearner = GuidedLearner()
     prompts: str = "unlabelled"
     controls: tuple[Control, ...] = ("depth", "examples", "word")
     seeds: Seeds = EIGHT_SEEDS
@@ -99,14 +99,14 @@ def alignment(run: CourseRun, row: str) -> Float[Tensor, "blocks levels"]:
     return torch.tensor([[linear_cka(block, level) for level in levels.unbind(1)] for block in updates])
 
 
-_QUICK = {"training.steps": 10, **{f"teacher.{key}": value for key, value in SHORT.items()}}
+QUICK = {"training.steps": 10, **{f"teacher.{key}": value for key, value in SHORT.items()}}
 
 CLAIM = Claim(
     name="guided-training",
     says="a removable program target makes an ordinary Transformer generalize",
     presets={
         "quick": GuidedTraining(
-            plain=GuidedLearner().replace(_QUICK), ours=OURS.replace(_QUICK), prompts="training", seeds=(0,)
+            plain=PLAIN.replace(QUICK), ours=GuidedLearner().replace(QUICK), prompts="training", seeds=(0,)
         ),
         "full": GuidedTraining(),
         "paper": GuidedTraining(seeds=(0,)),
