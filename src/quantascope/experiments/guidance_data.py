@@ -7,6 +7,7 @@ from quantascope.config import Config, Distinct, Positive, Seeds
 from quantascope.experiments.claim import Claim
 from quantascope.experiments.compiled_qmodel import PANELS
 from quantascope.experiments.course import COURSES, Course, CourseRun, check_course, courses, take_course
+from quantascope.experiments.guidance_pair import compared, pair
 from quantascope.experiments.guided_learner import GuidedLearner
 from quantascope.experiments.guided_training import QUICK
 from quantascope.experiments.result import Estimate
@@ -25,15 +26,12 @@ def runs(config: GuidanceData) -> dict[str, Course]:
     return {
         label: course
         for count in config.examples
-        for label, course in courses(_course(config, count), config.seeds, f"examples-{count}-seed").items()
+        for label, course in courses(
+            pair(config.learner.replace({"teacher.trained_on": f"training_{count}"})),
+            config.seeds,
+            f"examples-{count}-seed",
+        ).items()
     }
-
-
-def _course(config: GuidanceData, count: int) -> Course:
-    guided = config.learner.replace({"teacher.trained_on": f"training_{count}"})
-    return Course(
-        teachers={"qmodel": guided.teacher}, students={"ce": guided.replace({"weight": 0.0}), "guided": guided}
-    )
 
 
 def of_size(evidence: Mapping[str, CourseRun], count: int) -> list[CourseRun]:
@@ -43,19 +41,12 @@ def of_size(evidence: Mapping[str, CourseRun], count: int) -> list[CourseRun]:
 
 def measure(config: GuidanceData, evidence: Mapping[str, CourseRun]) -> dict[str, Estimate]:
     """Exact accuracy without and with guidance, and of the Q-model, at every size."""
-    figures, over = {}, Estimate.over_runs
-    for count in config.examples:
-        found = of_size(evidence, count)
-        for panel, says in PANELS.items():
-            key, about = f"{panel}_exact", f"{count} numbers, {says}"
-            ce, guided = ([100 * run.students[row].accuracy[key] for run in found] for row in ("ce", "guided"))
-            teacher = [100 * run.teachers["qmodel"].accuracy[key] for run in found]
-            figures[f"{panel}_ce_{count}"] = over(f"cross-entropy alone, {about}", ce, "%")
-            figures[f"{panel}_guided_{count}"] = over(f"guided, {about}", guided, "%")
-            figures[f"{panel}_qmodel_{count}"] = over(f"Q-model, {about}", teacher, "%")
-            gain = [one - other for one, other in zip(guided, ce, strict=True)]
-            figures[f"{panel}_gain_{count}"] = over(f"gain by guidance, {about}", gain, "points")
-    return figures
+    return {
+        f"{panel}_{row}_{count}": figure
+        for count in config.examples
+        for panel, says in PANELS.items()
+        for row, figure in compared(of_size(evidence, count), panel, f"{count} numbers, {says}").items()
+    }
 
 
 CLAIM = Claim(

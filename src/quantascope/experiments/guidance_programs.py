@@ -7,6 +7,7 @@ from quantascope.config import Config, Distinct, Seeds
 from quantascope.experiments.claim import Claim
 from quantascope.experiments.compiled_learner import lesson
 from quantascope.experiments.course import COURSES, Course, CourseRun, check_course, courses, take_course
+from quantascope.experiments.guidance_pair import compared, pair
 from quantascope.experiments.guided_learner import GuidedLearner
 from quantascope.experiments.guided_training import QUICK
 from quantascope.experiments.result import Estimate
@@ -25,16 +26,13 @@ def runs(config: GuidanceOtherPrograms) -> dict[str, Course]:
     return {
         label: course
         for program in config.programs
-        for label, course in courses(_course(config, program), config.seeds, f"{program}-seed").items()
+        for label, course in courses(pair(_learner(config, program)), config.seeds, f"{program}-seed").items()
     }
 
 
-def _course(config: GuidanceOtherPrograms, program: str) -> Course:
+def _learner(config: GuidanceOtherPrograms, program: str) -> GuidedLearner:
     levels = len(lesson(program).compiled.graph.by_level)
-    guided = config.learner.replace({"teacher.program": program, "model.blocks": levels})
-    return Course(
-        teachers={"qmodel": guided.teacher}, students={"ce": guided.replace({"weight": 0.0}), "guided": guided}
-    )
+    return config.learner.replace({"teacher.program": program, "model.blocks": levels})
 
 
 def of_program(evidence: Mapping[str, CourseRun], program: str) -> list[CourseRun]:
@@ -50,14 +48,8 @@ def measure(config: GuidanceOtherPrograms, evidence: Mapping[str, CourseRun]) ->
         levels = [len(taught.compiled.graph.by_level)]
         figures[f"{program}_levels"] = over(f"{program}: levels of the graph", levels, "levels")
         for panel in taught.task.reported:
-            key, about = f"{panel}_exact", f"{program}, {panel}"
-            ce, guided = ([100 * run.students[row].accuracy[key] for run in found] for row in ("ce", "guided"))
-            teacher = [100 * run.teachers["qmodel"].accuracy[key] for run in found]
-            figures[f"{program}_{panel}_ce"] = over(f"cross-entropy alone, {about}", ce, "%")
-            figures[f"{program}_{panel}_guided"] = over(f"guided, {about}", guided, "%")
-            figures[f"{program}_{panel}_qmodel"] = over(f"Q-model, {about}", teacher, "%")
-            gain = [one - other for one, other in zip(guided, ce, strict=True)]
-            figures[f"{program}_{panel}_gain"] = over(f"gain by guidance, {about}", gain, "points")
+            rows = compared(found, panel, f"{program}, {panel}")
+            figures |= {f"{program}_{panel}_{row}": figure for row, figure in rows.items()}
     return figures
 
 
