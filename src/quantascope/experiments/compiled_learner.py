@@ -36,17 +36,22 @@ class CompiledLearner(Config):
     """The panel of the program's task that is trained on."""
     model: CompiledConfig = CompiledConfig()
     training: TrainingConfig = TrainingConfig(
-        steps=1000, optimizer=ADAM, schedule=ScheduleConfig(decay="linear"), evaluate_every=1000
+        steps=2000, optimizer=ADAM, schedule=ScheduleConfig(decay="linear"), evaluate_every=1000
     )
-    gate_weight: NonNegativeFloat = 2.0
+    gate_weight: NonNegativeFloat = 5.0
     semantic_weight: NonNegativeFloat = 5.0
     message_noise: NonNegativeFloat = 1.0
     """Spread of the noise on messages while training."""
     seed: Count = 0
 
 
-PAPER_QMODEL = CompiledLearner().replace(
-    {"semantic_weight": 1.0, "message_noise": 0.0, "training.schedule.decay_from": 500}
+PAPER_QMODEL = CompiledLearner(
+    training=TrainingConfig(
+        steps=1000, optimizer=ADAM, schedule=ScheduleConfig(decay="linear", decay_from=500), evaluate_every=1000
+    ),
+    gate_weight=2.0,
+    semantic_weight=1.0,
+    message_noise=0.0,
 )
 """As the paper trains it."""
 
