@@ -10,7 +10,8 @@ from quantascope.experiments.guided_learner import PLAIN, GuidedLearner
 from quantascope.experiments.result import Estimate
 
 PANELS = {"balanced": "balanced evaluation", "zero_gap": "zero gaps", "short_tail": "short tails"}
-EIGHT_SEEDS = (0, 1, 2, 3, 4, 5, 6, 7)
+EIGHT_SEEDS = (8, 9, 10, 11, 12, 13, 14, 15)
+"""Seeds 0 to 7 had been seen on the evaluation panels when our form was chosen."""
 
 
 class CompiledQModelAccuracy(Config):
