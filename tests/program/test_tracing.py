@@ -8,6 +8,7 @@ import pytest
 
 from quantascope.graph import EdgeKind
 from quantascope.program import ProgramError, Registry, State, compile_program, lift, when
+from quantascope.program.recipes import Recipes
 from quantascope.program.replay import Replay
 from quantascope.program.tracer import Tracer
 
@@ -32,7 +33,7 @@ def parents_of_last(compute):
         return last(given)
 
     program = registry.entry(audit=[5], vocabulary=["."], end=".")(predict)
-    execution = Tracer(program).run(State(5))
+    execution = Tracer(program, Recipes()).run(State(5))
     (data,) = execution.shape[-1][1].data
     return {name for index, name in enumerate("ABC") if data >> index & 1}, seen[-1]
 
@@ -99,7 +100,7 @@ def test_a_quantum_sees_plain_values_and_may_be_called_by_keyword():
         number, box = pair(state.source)
         return word(box=box, left=number + 0)
 
-    tracer = Tracer(registry.entry(audit=[1], vocabulary=["."], end=".")(predict))
+    tracer = Tracer(registry.entry(audit=[1], vocabulary=["."], end=".")(predict), Recipes())
     assert tracer.run(State(4)).shape[1][1].data == (1, 1, 0)
     assert seen == [(int, Box, int, 0)]
 
@@ -193,8 +194,8 @@ def test_every_quantum_has_a_witness_that_can_be_repeated():
 def test_replay_equals_executions_in_full():
     program = counting()
     compiled = compile_program(program)
-    replay = Replay(program, compiled.graph, compiled.signatures, compiled.outcomes)
-    tracer = Tracer(program)
+    replay = Replay(program, compiled.graph, compiled.signatures, compiled.courses, compiled.outcomes)
+    tracer = Tracer(program, Recipes())
     for source in [*range(30), *range(30)]:
         state = State(source)
         while state.written[-1:] != ("end",):

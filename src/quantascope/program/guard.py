@@ -2,8 +2,8 @@
 
 from typing import Any, no_type_check
 
+from quantascope.program.place import place_in_program
 from quantascope.program.registry import CURRENT, Run
-from quantascope.program.traced import place_in_program
 from quantascope.program.violations import EscapedValue
 
 

@@ -34,10 +34,10 @@ class Rerun:
         finally:
             CURRENT.reset(before)
 
-    def call(self, quantum: Quantum, arguments: tuple[Any, ...]) -> Any:
+    def call(self, quantum: Quantum, values: tuple[Any, ...]) -> Any:
         """Note and perhaps replace an output."""
         try:
-            value = quantum.function(*arguments)
+            value = quantum.parameters.body(*values)
         except (Exception, SystemExit):
             self._failed = quantum.name
             raise

@@ -53,6 +53,10 @@ class EscapedValue(ProgramError):
     """A value that left tracking: made plain, or used to decide a branch outside `when`."""
 
 
+class EscapedChoice(ProgramError):
+    """Something chosen under a guard that shows after the guard has closed."""
+
+
 class UntracedGuard(ProgramError):
     """A guard on something that no quantum made."""
 

@@ -10,6 +10,7 @@ from itertools import zip_longest
 from quantascope.program.passes.execute import Event, Observations
 from quantascope.program.passes.validate import Declaration
 from quantascope.program.patience import patience
+from quantascope.program.recipes import Recipes
 from quantascope.program.rerun import Rerun
 from quantascope.program.tracer import Tracer
 from quantascope.program.violations import EscapedValue, NotDeterministic, ProgramError
@@ -51,7 +52,7 @@ def _difference(declaration: Declaration, event: Event, again: Rerun) -> Program
             state=event.state,
         )
     here, there = (names[index] if index is not None else "nothing" for index in (one, other))
-    traced = Tracer(declaration.program).run(event.state)
+    traced = Tracer(declaration.program, Recipes()).run(event.state)
     if traced.shape == event.path.shape and traced.values == event.values:
         return EscapedValue(
             f"runs {here} on traced values where it runs {there} on plain ones",
