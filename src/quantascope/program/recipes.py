@@ -32,7 +32,9 @@ class Recipes:
 
     def applied(self, function: Callable[..., Any], operands: Iterable[Any]) -> int:
         """The recipe of a function's result."""
-        key = (_RESULT, self.of(function), *map(self.of, operands))
+        if type(function) is not BuiltinMethodType or type(function.__self__) is not ModuleType:
+            function = self.of(function)
+        key = (_RESULT, function, *map(self.of, operands))
         return self._numbers.setdefault(key, len(self._numbers))
 
     def constant(self, recipe: int) -> str | None:

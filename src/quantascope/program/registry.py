@@ -9,12 +9,12 @@ import itertools
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Protocol, no_type_check, runtime_checkable
+from typing import Any, NoReturn, Protocol, no_type_check, runtime_checkable
 
 from quantascope.program.parameters import Parameters
 from quantascope.program.place import place_in_program
 from quantascope.program.state import State
-from quantascope.program.violations import InvalidEntry, InvalidRegistry, no_end, unknown_token
+from quantascope.program.violations import InvalidEntry, InvalidRegistry, ProgramError, no_end, unknown_token
 
 
 @runtime_checkable
@@ -31,6 +31,10 @@ class Run(Protocol):
 
     def leave(self) -> None:
         """The last guard closes."""
+        ...
+
+    def refuse(self, complaint: ProgramError) -> NoReturn:
+        """Raise a complaint, and remember it should the program catch it."""
         ...
 
 

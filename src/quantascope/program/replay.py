@@ -19,7 +19,7 @@ from quantascope.program.registry import Program
 from quantascope.program.state import State
 from quantascope.program.traced import Reading
 from quantascope.program.tracer import Execution, Signature, Tracer
-from quantascope.program.violations import UnseenDependency, UnstableParents
+from quantascope.program.violations import NotDeterministic, UnseenDependency, UnstableParents
 
 
 class _Branch(NamedTuple):
@@ -116,6 +116,11 @@ class Replay:
         for reading, value in zip(execution.readings, execution.values, strict=True):
             if reading is not None:
                 branch = following.setdefault(key, _Branch(reading, {}))
-                assert type(branch) is _Branch, "equal readings lead to equal executions"
+                if type(branch) is not _Branch:
+                    raise NotDeterministic(
+                        "goes on where it ended before, though the quanta that read the input found the same",
+                        "remove chance and memory between quanta",
+                        state=execution.state,
+                    )
                 following, key = branch.following, value
         following[key] = row

@@ -21,6 +21,7 @@ from quantascope.program.violations import (
     ProgramError,
     ProgramRaised,
     RepeatedQuantum,
+    UnhashableOutput,
     UntracedGuard,
 )
 
@@ -166,7 +167,8 @@ class Tracer:
         raise complaint
 
     def _act(self, action: int, values: tuple[Any, ...]) -> None:
-        self._course.append((action, tuple(map(self._recipes.of, values))))
+        of = self._recipes.of
+        self._course.append((action, tuple([v._recipe if type(v) is Traced else of(v) for v in values])))
         if self._placing:
             self.places.append(place_in_program())
 
@@ -216,6 +218,14 @@ class Tracer:
                     quantum=quantum.name,
                 )
             )
+        if not _is_countable(value):
+            self.refuse(
+                UnhashableOutput(
+                    f"returns {_described(value)}, which cannot be compared and counted",
+                    "return a number, string, tuple, enum or frozen dataclass",
+                    quantum=quantum.name,
+                )
+            )
         self._remember(quantum, arguments, value)
         return value
 
@@ -236,11 +246,28 @@ class Tracer:
             )
 
 
+def _is_countable(value: Any) -> bool:
+    """Whether a value can be hashed and equals itself, as NaN and arrays do not."""
+    try:
+        hash(value)
+        return bool(value == value)
+    except Exception:
+        return False
+
+
+def _described(value: Any) -> str:
+    return repr(value) if isinstance(value, float) else f"a {type(value).__name__}"
+
+
 def raised(error: BaseException, state: State, quantum: str | None) -> ProgramRaised:
     """The complaint about an exception of the program, with the line that raised it."""
+    complaint = " ".join(str(error).split())
+    traced = quantum is None and Traced.__name__ in complaint
     return ProgramRaised(
-        f"raises {type(error).__name__} at {place_of(error)}: {' '.join(str(error).split())}",
-        "mend it, or leave this input out of the audit domain",
+        f"raises {type(error).__name__} at {place_of(error)}: {complaint}",
+        "write lift(function, value), or move it into a quantum"
+        if traced
+        else "mend it, or leave this input out of the audit domain",
         quantum=quantum,
         state=state,
     )

@@ -117,6 +117,10 @@ class UnseenDependency(ProgramError):
     """A dependency that the audit domain did not show."""
 
 
+class WrongAnswer(ProgramError):
+    """A program that writes something else than its task asks for."""
+
+
 def no_end(state: Any, end: str) -> NeverEnds:
     """The complaint about a program that goes on writing."""
     return NeverEnds(

@@ -10,7 +10,7 @@ from quantascope.program.patience import patience
 from quantascope.program.recipes import Recipes
 from quantascope.program.state import State
 from quantascope.program.tracer import Course, Execution, Shape, Tracer
-from quantascope.program.violations import UnhashableOutput, no_end
+from quantascope.program.violations import no_end
 
 
 class Path(NamedTuple):
@@ -58,20 +58,8 @@ def execute(declaration: Declaration, recipes: Recipes) -> Observations:
         events.append(Event(execution.state, alike[0].path if alike else path, execution.values, token))
         alike.append(events[-1])
         for (quantum, _), value in zip(path.shape, execution.values, strict=True):
-            try:
-                outcomes[quantum].setdefault(value, execution.state)
-            except TypeError:
-                raise _unhashable(declaration.names[quantum], value, execution.state) from None
+            outcomes[quantum].setdefault(value, execution.state)
     return Observations(declaration.names, tuple(events), by_path, courses, tuple(outcomes))
-
-
-def _unhashable(quantum: str, value: Any, state: State) -> UnhashableOutput:
-    return UnhashableOutput(
-        f"returns a {type(value).__name__}, which cannot be compared and counted",
-        "return a number, string, tuple, enum or frozen dataclass",
-        quantum=quantum,
-        state=state,
-    )
 
 
 def _executions(declaration: Declaration, recipes: Recipes) -> Iterator[tuple[Execution, int, str]]:
