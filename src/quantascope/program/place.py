@@ -11,30 +11,20 @@ _BETWEEN = (f"{__package__}.", "jaxtyping.", "beartype.")
 _LIBRARIES = ("<", *(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib")))
 
 
-def place_in_program() -> str:
-    """Where the program is right now."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and not _is_program(frame):
-        frame = frame.f_back
-    return _shown(frame.f_code.co_filename, frame.f_lineno)
+def place_in_program(frame: FrameType | None = None) -> str:
+    """The innermost line of the program that is running, or that led to a frame."""
+    return _innermost(list(traceback.walk_stack(frame or sys._getframe(1)))[::-1])
 
 
 def place_of(error: BaseException) -> str:
     """The innermost line of the program that led to an error, or of whatever raised it."""
-    trail = [(frame, line or 0) for frame, line in traceback.walk_tb(error.__traceback__)]
-    own = [step for step in trail if _is_program(step[0]) and not _is_library(step[0])]
-    frame, line = (own or trail)[-1]
-    return _shown(frame.f_code.co_filename, line)
+    return _innermost(list(traceback.walk_tb(error.__traceback__)))
 
 
-def _is_program(frame: FrameType) -> bool:
-    return not frame.f_globals.get("__name__", "").startswith(_BETWEEN)
-
-
-def _is_library(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.startswith(_LIBRARIES)
-
-
-def _shown(file: str, line: int) -> str:
+def _innermost(trail: list[tuple[FrameType, int | None]]) -> str:
+    own = [step for step in trail if not step[0].f_globals.get("__name__", "").startswith(_BETWEEN)]
+    program = [step for step in own if not step[0].f_code.co_filename.startswith(_LIBRARIES)]
+    frame, line = (program or own or trail)[-1]
+    file = frame.f_code.co_filename
     near = os.path.relpath(file)
     return f"{file if near.startswith(os.pardir) else near}:{line}"

@@ -10,6 +10,7 @@ What runs for every value of every event is kept from run-time type checks, whic
 
 import dataclasses
 import operator
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, Protocol, no_type_check, runtime_checkable
 
@@ -33,7 +34,7 @@ class Observer(Protocol):
         """How the result of a function is computed, as a number."""
         ...
 
-    def note_rounds(self, place: str, rounds: int) -> None:
+    def note_rounds(self, place: Any, rounds: int) -> None:
         """A tuple was iterated over at a place of the program."""
         ...
 
@@ -81,7 +82,8 @@ class Traced:
     def __iter__(self) -> Any:
         if not isinstance(self._value, tuple):
             _escape(self, "decides how often a loop runs", "loop inside a quantum, or let it return a tuple")
-        self._observer.note_rounds(place_in_program(), len(self._value))
+        caller = sys._getframe(1)
+        self._observer.note_rounds((caller.f_code, caller.f_lasti), len(self._value))
         return (self[index] for index in range(len(self._value)))
 
     def __bool__(self) -> NoReturn:

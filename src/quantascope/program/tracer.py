@@ -1,5 +1,6 @@
 """`Tracer`: runs a program on traced values and tells what each quantum depended on."""
 
+from enum import Enum
 from typing import Any, NamedTuple, NoReturn, no_type_check
 
 from quantascope.program.place import place_in_program, place_of
@@ -21,8 +22,8 @@ from quantascope.program.violations import (
     ProgramError,
     ProgramRaised,
     RepeatedQuantum,
-    UnhashableOutput,
     UntracedGuard,
+    uncountable,
 )
 
 
@@ -79,7 +80,7 @@ class Tracer:
         self._program, self._recipes, self._placing = program, recipes, placing
         self.recipe = recipes.applied
         self._answers: dict[tuple[Any, ...], tuple[Any, State]] = {}
-        self._rounds: dict[str, tuple[int, State]] = {}
+        self._rounds: dict[Any, tuple[int, State]] = {}
         self._signatures: dict[Signature, Signature] = {}
         self._begin(State(None))
 
@@ -150,13 +151,13 @@ class Tracer:
         names = self._program.registry.names
         return ", ".join(name for index, name in enumerate(names) if producers >> index & 1)
 
-    def note_rounds(self, place: str, rounds: int) -> None:
+    def note_rounds(self, place: Any, rounds: int) -> None:
         """Unpacking is fine, a loop whose length depends on a value is a branch."""
         before, state = self._rounds.setdefault(place, (rounds, self._state))
         if before != rounds:
             self.refuse(
                 EscapedValue(
-                    f"a loop at {place} takes {rounds} rounds, and {before} on {state}",
+                    f"a loop at {place_in_program()} takes {rounds} rounds, and {before} on {state}",
                     "a loop whose length depends on a value belongs inside a quantum",
                 )
             )
@@ -219,13 +220,7 @@ class Tracer:
                 )
             )
         if not _is_countable(value):
-            self.refuse(
-                UnhashableOutput(
-                    f"returns {_described(value)}, which cannot be compared and counted",
-                    "return a number, string, tuple, enum or frozen dataclass",
-                    quantum=quantum.name,
-                )
-            )
+            self.refuse(uncountable(value, quantum.name))
         self._remember(quantum, arguments, value)
         return value
 
@@ -235,6 +230,8 @@ class Tracer:
             before, state = self._answers.setdefault((quantum.index, *arguments), (value, self._state))
         except TypeError:
             before, state = value, self._state
+        if before != value and equals_only_itself(before) and equals_only_itself(value):
+            self.refuse(uncountable(value, quantum.name))
         if before != value:
             shown = ", ".join(map(repr, arguments))
             self.refuse(
@@ -255,8 +252,9 @@ def _is_countable(value: Any) -> bool:
         return False
 
 
-def _described(value: Any) -> str:
-    return repr(value) if isinstance(value, float) else f"a {type(value).__name__}"
+def equals_only_itself(value: Any) -> bool:
+    """Whether values of this type are compared by identity, as generators and most objects are."""
+    return type(value).__eq__ is object.__eq__ and not isinstance(value, Enum)
 
 
 def raised(error: BaseException, state: State, quantum: str | None) -> ProgramRaised:

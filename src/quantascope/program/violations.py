@@ -130,6 +130,17 @@ def no_end(state: Any, end: str) -> NeverEnds:
     )
 
 
+def uncountable(value: Any, quantum: str, state: Any = None) -> UnhashableOutput:
+    """The complaint about an output that cannot be told from others."""
+    what = repr(value) if isinstance(value, float) else f"a {type(value).__name__}"
+    return UnhashableOutput(
+        f"returns {what}, which cannot be compared and counted",
+        "return a number, string, tuple, enum or frozen dataclass",
+        quantum=quantum,
+        state=state,
+    )
+
+
 def unknown_token(token: Any, state: Any, quantum: str | None = None) -> UnknownToken:
     """The complaint about a token outside the vocabulary."""
     return UnknownToken(

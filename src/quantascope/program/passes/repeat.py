@@ -12,8 +12,8 @@ from quantascope.program.passes.validate import Declaration
 from quantascope.program.patience import patience
 from quantascope.program.recipes import Recipes
 from quantascope.program.rerun import Rerun
-from quantascope.program.tracer import Tracer
-from quantascope.program.violations import EscapedValue, NotDeterministic, ProgramError, UnhashableOutput
+from quantascope.program.tracer import Tracer, equals_only_itself
+from quantascope.program.violations import EscapedValue, NotDeterministic, ProgramError, uncountable
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,8 @@ def _difference(declaration: Declaration, event: Event, again: Rerun) -> Program
     pairs = zip_longest(first, second, fillvalue=nothing)
     (one, value), (other, anew) = next((pair for pair in pairs if pair[0] != pair[1]), (nothing, nothing))
     if one is not None and one == other:
-        if type(value) is type(anew) and type(value).__eq__ is object.__eq__:
-            return UnhashableOutput(
-                f"returns a {type(value).__name__}, which equals nothing but itself",
-                "return a number, string, tuple, enum or frozen dataclass",
-                quantum=names[one],
-                state=event.state,
-            )
+        if equals_only_itself(value) and equals_only_itself(anew):
+            return uncountable(value, names[one], event.state)
         return NotDeterministic(
             f"returns {value!r} in one run and {anew!r} in another",
             "remove chance and memory from it and from what it is given",
