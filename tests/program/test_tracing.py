@@ -250,3 +250,30 @@ def test_every_complaint_about_a_program_has_one_base():
     registry = Registry()
     with pytest.raises(ProgramError):
         compile_program(registry.entry(audit=[1], vocabulary=["."], end=".")(lambda state: "."))
+
+
+@pytest.mark.parametrize(
+    ("function", "call", "data"),
+    [
+        (lambda *, x, y=0: x, lambda q, a, b: q(x=a), (1, 0)),
+        (lambda *, x, y=0: x, lambda q, a, b: q(y=b, x=a), (1, 2)),
+        (lambda x, y=0: x, lambda q, a, b: q(a), (1, 0)),
+        (lambda x, y=0: x, lambda q, a, b: q(y=a, x=b), (2, 1)),
+        (lambda x, *more: x, lambda q, a, b: q(0, a, b), (0, 3)),
+        (lambda x, **named: x, lambda q, a, b: q(0, one=a, two=b), (0, 3)),
+        (lambda x, /, *more, y, **named: x, lambda q, a, b: q(a, y=b), (1, 0, 2, 0)),
+        (max, lambda q, a, b: q(a, 0, b), (1, 0, 2)),
+    ],
+)
+def test_every_way_to_pass_an_argument_keeps_its_trail(function, call, data):
+    registry = Registry()
+    first, second = (registry.quantum(name, output_cardinality=9)(lambda n: n) for name in "AB")
+    last = registry.quantum("LAST", output_cardinality=99)(function)
+
+    def predict(state):
+        return call(last, first(state.source), second(state.source))
+
+    execution = Tracer(registry.entry(audit=[5], vocabulary=["."], end=".")(predict), Recipes()).run(State(5))
+    assert execution.shape[-1][1].data == data
+    with_plain_values = call(function, 5, 5)
+    assert execution.values[-1] == with_plain_values

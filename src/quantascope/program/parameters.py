@@ -41,5 +41,6 @@ class Parameters:
         return tuple(bound.arguments.values())
 
     def _spread(self, *values: Any) -> Any:
+        assert self._signature is not None, "only a known signature has parameters to spread over"
         bound = inspect.BoundArguments(self._signature, dict(zip(self.names, values, strict=True)))
         return self._function(*bound.args, **bound.kwargs)

@@ -4,6 +4,7 @@ import os
 import sys
 import sysconfig
 import traceback
+from collections.abc import Sequence
 from types import FrameType
 
 _BETWEEN = (f"{__package__}.", "jaxtyping.", "beartype.")
@@ -21,7 +22,7 @@ def place_of(error: BaseException) -> str:
     return _innermost(list(traceback.walk_tb(error.__traceback__)))
 
 
-def _innermost(trail: list[tuple[FrameType, int | None]]) -> str:
+def _innermost(trail: Sequence[tuple[FrameType, int | None]]) -> str:
     own = [step for step in trail if not step[0].f_globals.get("__name__", "").startswith(_BETWEEN)]
     program = [step for step in own if not step[0].f_code.co_filename.startswith(_LIBRARIES)]
     frame, line = (program or own or trail)[-1]

@@ -32,15 +32,14 @@ class Recipes:
 
     def applied(self, function: Callable[..., Any], operands: Iterable[Any]) -> int:
         """The recipe of a function's result."""
-        if type(function) is not BuiltinMethodType or type(function.__self__) is not ModuleType:
-            function = self.of(function)
-        key = (_RESULT, function, *map(self.of, operands))
+        known = type(function) is BuiltinMethodType and type(getattr(function, "__self__", None)) is ModuleType
+        key = (_RESULT, function if known else self.of(function), *map(self.of, operands))
         return self._numbers.setdefault(key, len(self._numbers))
 
     def constant(self, recipe: int) -> str | None:
         """The constant of a recipe for people, if it is one."""
-        key = next((key for key, number in self._numbers.items() if number == recipe), ())
-        return repr(key[2]) if key[:1] == (_CONSTANT,) else None
+        keys = (key for key, number in self._numbers.items() if number == recipe)
+        return next((repr(key[2]) for key in keys if key[0] == _CONSTANT), None)
 
     def _key(self, value: Any) -> tuple[Any, ...]:
         kind = type(value)

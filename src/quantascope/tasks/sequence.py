@@ -35,7 +35,7 @@ class SequenceTask:
     positions: int
     prompt: Callable[[Any], Sequence[str]]
     answer: Callable[[Any], Sequence[str]]
-    panels: Mapping[str, Callable[[], tuple[Any, ...]]] = field(repr=False)
+    panels: Mapping[str, Callable[[], Iterable[Any]]] = field(repr=False)
     reported: tuple[str, ...] = ("evaluation",)
     """The panels on which accuracy is told."""
 

@@ -5,7 +5,7 @@ closed guard leaves no trace. Otherwise something was chosen under it, such as `
 closed, and the dependency on the guard would be lost. A block may of course be left by `return`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple, no_type_check
 
 from quantascope.program.recipes import Recipes
@@ -85,7 +85,7 @@ class Courses:
         return "a guard" if quantum == GUARD else self._program.registry.names[quantum]
 
 
-def check_courses(program: Program, recipes: Recipes, courses: dict[Course, State]) -> Courses:
+def check_courses(program: Program, recipes: Recipes, courses: Mapping[Course, State]) -> Courses:
     """The courses of the audit domain, smallest input first."""
     seen = Courses(program, recipes)
     for course, state in courses.items():
