@@ -124,7 +124,8 @@ def _first_complaint(cls: type[BaseModel], error: ValidationError) -> str:
     message = complaint["msg"].removeprefix("Value error, ")
     if not where:
         return message
-    value = "" if isinstance(complaint["input"], dict) else f" = {complaint['input']!r}"
+    whole_section = complaint["type"] == "value_error" and isinstance(complaint["input"], dict)
+    value = "" if whole_section else f" = {complaint['input']!r}"
     return f"{cls.__name__}.{where}{value}: {message}"
 
 

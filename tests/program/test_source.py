@@ -200,7 +200,9 @@ def training(name, *more):
 )  # fmt: skip
 def test_a_task_that_does_not_fit_is_told_before_a_run_is_made(write, capsys, tmp_path, old, new, says):
     assert PROGRAM.count(old) == 1
-    assert says in complaint(capsys, *training(write(text=PROGRAM.replace(old, new))))
+    name = write(text=PROGRAM.replace(old, new))
+    assert says in complaint(capsys, *training(name))
+    assert says in complaint(capsys, "guide", "--program", name, "--out", "run")
     assert not (tmp_path / "run").exists()
 
 
