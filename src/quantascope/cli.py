@@ -446,8 +446,8 @@ def guide(
         threads: Threads to use.
         json: Print the outcome as JSON.
     """
-    from quantascope.experiments.compiled_learner import learn_compiled, read_compiled
-    from quantascope.experiments.guided_learner import GuidedLearner, learn_guided
+    from quantascope.experiments.compiled_learner import check_lesson, learn_compiled, read_compiled
+    from quantascope.experiments.guided_learner import RESULT, GuidedLearner, learn_guided
     from quantascope.experiments.hsp_learner import use_threads
     from quantascope.report.progress import one_run
     from quantascope.run import RunDirectory, read_settings
@@ -458,6 +458,8 @@ def guide(
     settings = {"seed": learner.seed if seed is None else seed}
     lesson = taught.config if taught else learner.teacher.replace({"program": program, **settings})
     learner = learner.replace({**settings, "teacher": lesson.model_dump(mode="json"), **_parse_changes(set_)})
+    if not (out / RESULT).exists():
+        check_lesson(learner.teacher)
     RunDirectory.open(out, learner)
     if learner.weight and taught is None:
         with one_run(f"{out.name}/teacher", learner.teacher.training.steps) as progress:

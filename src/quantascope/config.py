@@ -122,7 +122,11 @@ def _first_complaint(cls: type[BaseModel], error: ValidationError) -> str:
     if complaint["type"] == "extra_forbidden":
         return f"unknown key '{where}' in {cls.__name__}{_nearest(keys[-1], owner.model_fields)}"
     message = complaint["msg"].removeprefix("Value error, ")
-    return f"{cls.__name__}.{where} = {complaint['input']!r}: {message}" if where else message
+    if not where:
+        return message
+    whole_section = complaint["type"] == "value_error" and isinstance(complaint["input"], dict)
+    value = "" if whole_section else f" = {complaint['input']!r}"
+    return f"{cls.__name__}.{where}{value}: {message}"
 
 
 def _owner(cls: type[BaseModel], location: tuple[int | str, ...]) -> tuple[type[BaseModel], list[str]]:

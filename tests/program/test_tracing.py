@@ -8,6 +8,7 @@ import pytest
 
 from quantascope.graph import EdgeKind
 from quantascope.program import ProgramError, Registry, State, compile_program, lift, when
+from quantascope.program.recipes import Recipes
 from quantascope.program.replay import Replay
 from quantascope.program.tracer import Tracer
 
@@ -32,7 +33,7 @@ def parents_of_last(compute):
         return last(given)
 
     program = registry.entry(audit=[5], vocabulary=["."], end=".")(predict)
-    execution = Tracer(program).run(State(5))
+    execution = Tracer(program, Recipes()).run(State(5))
     (data,) = execution.shape[-1][1].data
     return {name for index, name in enumerate("ABC") if data >> index & 1}, seen[-1]
 
@@ -99,7 +100,7 @@ def test_a_quantum_sees_plain_values_and_may_be_called_by_keyword():
         number, box = pair(state.source)
         return word(box=box, left=number + 0)
 
-    tracer = Tracer(registry.entry(audit=[1], vocabulary=["."], end=".")(predict))
+    tracer = Tracer(registry.entry(audit=[1], vocabulary=["."], end=".")(predict), Recipes())
     assert tracer.run(State(4)).shape[1][1].data == (1, 1, 0)
     assert seen == [(int, Box, int, 0)]
 
@@ -193,8 +194,8 @@ def test_every_quantum_has_a_witness_that_can_be_repeated():
 def test_replay_equals_executions_in_full():
     program = counting()
     compiled = compile_program(program)
-    replay = Replay(program, compiled.graph, compiled.signatures, compiled.outcomes)
-    tracer = Tracer(program)
+    replay = Replay(program, compiled.graph, compiled.signatures, compiled.courses, compiled.outcomes)
+    tracer = Tracer(program, Recipes())
     for source in [*range(30), *range(30)]:
         state = State(source)
         while state.written[-1:] != ("end",):
@@ -249,3 +250,30 @@ def test_every_complaint_about_a_program_has_one_base():
     registry = Registry()
     with pytest.raises(ProgramError):
         compile_program(registry.entry(audit=[1], vocabulary=["."], end=".")(lambda state: "."))
+
+
+@pytest.mark.parametrize(
+    ("function", "call", "data"),
+    [
+        (lambda *, x, y=0: x, lambda q, a, b: q(x=a), (1, 0)),
+        (lambda *, x, y=0: x, lambda q, a, b: q(y=b, x=a), (1, 2)),
+        (lambda x, y=0: x, lambda q, a, b: q(a), (1, 0)),
+        (lambda x, y=0: x, lambda q, a, b: q(y=a, x=b), (2, 1)),
+        (lambda x, *more: x, lambda q, a, b: q(0, a, b), (0, 3)),
+        (lambda x, **named: x, lambda q, a, b: q(0, one=a, two=b), (0, 3)),
+        (lambda x, /, *more, y, **named: x, lambda q, a, b: q(a, y=b), (1, 0, 2, 0)),
+        (max, lambda q, a, b: q(a, 0, b), (1, 0, 2)),
+    ],
+)
+def test_every_way_to_pass_an_argument_keeps_its_trail(function, call, data):
+    registry = Registry()
+    first, second = (registry.quantum(name, output_cardinality=9)(lambda n: n) for name in "AB")
+    last = registry.quantum("LAST", output_cardinality=99)(function)
+
+    def predict(state):
+        return call(last, first(state.source), second(state.source))
+
+    execution = Tracer(registry.entry(audit=[5], vocabulary=["."], end=".")(predict), Recipes()).run(State(5))
+    assert execution.shape[-1][1].data == data
+    with_plain_values = call(function, 5, 5)
+    assert execution.values[-1] == with_plain_values

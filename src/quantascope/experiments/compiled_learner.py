@@ -1,7 +1,6 @@
 """A compiled Q-model that learns its program's task from the training inputs and the program's traces."""
 
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +10,13 @@ from torch import Tensor
 from quantascope.artefact import read_json, write_bytes, write_json
 from quantascope.config import Config, Count, NonNegativeFloat
 from quantascope.errors import DamagedArtefact, RunMismatch
+from quantascope.experiments.lesson import Lesson, lesson
 from quantascope.models import Predictions, predict
-from quantascope.program import CompiledProgram, compile_program
-from quantascope.programs import find_program, find_task
+from quantascope.program.source import split_entry
 from quantascope.qmodel import CompiledConfig, CompiledQModel, QExecution, SupervisedQModel, Supervision, gate_loss
 from quantascope.qmodel.stored import load_qmodel, save_qmodel
 from quantascope.run import RunDirectory
 from quantascope.tasks.events import Events
-from quantascope.tasks.sequence import SequenceTask
 from quantascope.training import Objective, OptimizerConfig, Progress, ScheduleConfig, TrainingConfig, train
 
 MODEL, RESULT = "qmodel.safetensors", "accuracy.json"
@@ -57,26 +55,6 @@ PAPER_QMODEL = CompiledLearner(
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
-    """A compiled program with its task."""
-
-    compiled: CompiledProgram
-    task: SequenceTask
-
-    def supervision(self, panel: str) -> Supervision:
-        """The events of a panel with the program's labels."""
-        inputs = self.task.panel(panel)
-        return Supervision.of(self.task.events(inputs), self.compiled.trace(inputs).labels)
-
-
-@cache
-def lesson(program: str) -> Lesson:
-    """The lesson of a program, compiled once."""
-    task = find_task(program)
-    return Lesson(compile_program(find_program(program)), task)
-
-
-@dataclass(frozen=True, eq=False)
 class CompiledRun:
     """A trained Q-model and its exact accuracy on the reported panels, under predicted and oracle routing."""
 
@@ -87,6 +65,8 @@ class CompiledRun:
 
 def learn_compiled(config: CompiledLearner, path: Path, progress: Progress | None = None) -> CompiledRun:
     """Train, or take up, or just read the Q-model of this config at `path`."""
+    if not (path / RESULT).exists():
+        check_lesson(config)
     run = RunDirectory.open(path, config)
     with run.locked():
         keep_program(run, config.program)
@@ -97,9 +77,16 @@ def learn_compiled(config: CompiledLearner, path: Path, progress: Progress | Non
         return CompiledRun(config, load_qmodel(path / MODEL, made_by=run.hash)[0], read_json(path / RESULT))
 
 
+def check_lesson(config: CompiledLearner) -> None:
+    """Refuse a program that does not write what its task asks for, before any training and any file of a run."""
+    taught = lesson(config.program)
+    for panel in dict.fromkeys((config.trained_on, *taught.task.reported)):
+        taught.supervision(panel)
+
+
 def keep_program(run: RunDirectory, program: str) -> None:
     """Keep the text of a user's program in the run; a run of another text is refused."""
-    file, kept = Path(program.partition(":")[0]), run.path / "program.py"
+    file, kept = Path(split_entry(program)[0]), run.path / "program.py"
     if file.suffix != ".py" or not file.is_file():
         return  # comes with quantascope, or is told missing when it is compiled
     text = file.read_bytes()

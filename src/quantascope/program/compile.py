@@ -3,7 +3,8 @@
 validate     the registry, the entry, the audit domain
 execute      the audit domain on traced values: data and control dependencies, one emitter per event
 repeat       the audit domain on plain values, in reverse: the same again
-check        stable parents, no dead quantum, a path to the token, downward closure, cardinality, an effect of each
+check        downward closure, no choice that outlives its guard, stable parents, no dead quantum, a path to the
+             token, cardinality, an effect of each
 order        the union of all dependencies, its transitive reduction, its levels
 freeze       what any other domain is traced against
 """
@@ -11,21 +12,25 @@ freeze       what any other domain is traced against
 from quantascope.program.frozen import CompiledProgram
 from quantascope.program.passes.cardinality import bounded_outcomes
 from quantascope.program.passes.connection import check_closure, check_connection
+from quantascope.program.passes.courses import check_courses
 from quantascope.program.passes.effects import witnessed_effects
 from quantascope.program.passes.execute import execute
 from quantascope.program.passes.order import dependency_graph
 from quantascope.program.passes.repeat import repeat
 from quantascope.program.passes.signatures import stable_signatures
 from quantascope.program.passes.validate import validate
+from quantascope.program.recipes import Recipes
 from quantascope.program.registry import Program
 
 
 def compile_program(program: Program) -> CompiledProgram:
     """Compile a program on its audit domain, or say what is wrong with it."""
     declaration = validate(program)
-    observed = execute(declaration)
+    recipes = Recipes()
+    observed = execute(declaration, recipes)
     repeat(declaration, observed)
     check_closure(observed.names, observed.paths)
+    courses = check_courses(program, recipes, observed.courses)
     signatures = stable_signatures(observed)
     check_connection(observed.names, observed.paths)
     outcomes = bounded_outcomes(program.registry.quanta, observed)
@@ -36,6 +41,7 @@ def compile_program(program: Program) -> CompiledProgram:
         graph=dependencies.hasse,
         dependencies=dependencies,
         signatures=signatures,
+        courses=courses,
         outcomes=outcomes,
         effects=effects,
         audited=len(observed.events),

@@ -7,6 +7,7 @@ from typing import Any
 
 from quantascope.graph import QGraph
 from quantascope.program.passes.cardinality import Outcomes
+from quantascope.program.passes.courses import Courses
 from quantascope.program.passes.effects import Effect
 from quantascope.program.passes.signatures import Signatures
 from quantascope.program.registry import Program
@@ -26,13 +27,14 @@ class CompiledProgram:
     graph: QGraph
     dependencies: QGraph = field(repr=False)
     signatures: Signatures = field(repr=False)
+    courses: Courses = field(repr=False)
     outcomes: Outcomes = field(repr=False)
     effects: tuple[Effect, ...] = field(repr=False)
     audited: int
 
     @cached_property
     def _replay(self) -> Replay:
-        return Replay(self.program, self.graph, self.signatures, self.outcomes)
+        return Replay(self.program, self.graph, self.signatures, self.courses, self.outcomes)
 
     def trace(self, inputs: Iterable[Any]) -> ProgramTrace:
         """Every event of these inputs: active and eligible quanta, their outcomes, the emitter, the token.

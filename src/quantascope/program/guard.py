@@ -2,8 +2,8 @@
 
 from typing import Any, no_type_check
 
+from quantascope.program.place import place_in_program
 from quantascope.program.registry import CURRENT, Run
-from quantascope.program.traced import place_in_program
 from quantascope.program.violations import EscapedValue
 
 
@@ -36,8 +36,11 @@ class when:
 
     def __bool__(self) -> bool:
         if self._holds is None:
-            raise EscapedValue(
+            complaint = EscapedValue(
                 f"the guard for {self._case!r} decides a branch outside its block at {place_in_program()}",
                 "move that branch into the `with when(…)` block",
             )
+            if self._run is not None:
+                self._run.refuse(complaint)
+            raise complaint
         return self._holds

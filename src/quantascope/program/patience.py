@@ -8,8 +8,9 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from types import FrameType
 
+from quantascope.program.place import place_in_program
 from quantascope.program.state import State
 from quantascope.program.violations import NeverEnds
 
@@ -36,19 +37,21 @@ def patience() -> Iterator[Watch]:
         return
     seen: State | None = None
 
-    def look(*_: Any) -> None:
+    def look(_: int, frame: FrameType | None) -> None:
         nonlocal seen
         if watch.state is not None and watch.state is seen:
-            raise _OutOfPatience
+            raise _OutOfPatience(place_in_program(frame))
         seen = watch.state
 
     handler = signal.signal(signal.SIGALRM, look)
     signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
     try:
         yield watch
-    except _OutOfPatience:
+    except _OutOfPatience as place:
         raise NeverEnds(
-            f"runs for more than {seconds:g} seconds", "end its loop, or leave this input out", state=watch.state
+            f"runs for more than {seconds:g} seconds at {place}",
+            "end its loop, or leave this input out",
+            state=watch.state,
         ) from None
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

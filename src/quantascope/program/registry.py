@@ -5,21 +5,24 @@ program can be run, debugged and tested like any other.
 """
 
 import inspect
+import itertools
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Protocol, no_type_check, runtime_checkable
+from typing import Any, NoReturn, Protocol, no_type_check, runtime_checkable
 
+from quantascope.program.parameters import Parameters
+from quantascope.program.place import place_in_program
 from quantascope.program.state import State
-from quantascope.program.violations import InvalidEntry, InvalidRegistry, no_end, unknown_token
+from quantascope.program.violations import InvalidEntry, InvalidRegistry, ProgramError, no_end, unknown_token
 
 
 @runtime_checkable
 class Run(Protocol):
     """A run of a program that sees its quanta and guards."""
 
-    def call(self, quantum: "Quantum", arguments: tuple[Any, ...]) -> Any:
-        """A quantum is called."""
+    def call(self, quantum: "Quantum", values: tuple[Any, ...]) -> Any:
+        """A quantum is called, with one value for each parameter."""
         ...
 
     def enter(self, value: Any, case: Any) -> bool:
@@ -30,9 +33,16 @@ class Run(Protocol):
         """The last guard closes."""
         ...
 
+    def refuse(self, complaint: ProgramError) -> NoReturn:
+        """Raise a complaint, and remember it should the program catch it."""
+        ...
+
 
 Entry = Callable[[State], str | None]
 """The next token for a state. None is none: it ends a function that has handled all cases."""
+
+MOST_INPUTS = 1_000_000
+"""More inputs than this are not audited, least of all endless ones."""
 
 CURRENT: ContextVar[Run | None] = ContextVar("the program run that is under observation", default=None)
 
@@ -47,16 +57,26 @@ class Quantum:
     function: Callable[..., Any]
     index: int
     registry: "Registry" = field(repr=False)
+    parameters: Parameters = field(repr=False)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         run = CURRENT.get()
         if run is None:
             return self.function(*arguments, **named)
-        if named:
-            bound = inspect.signature(self.function).bind(*arguments, **named)
-            bound.apply_defaults()
-            arguments = bound.args
-        return run.call(self, arguments)
+        try:
+            values = self.parameters.values(arguments, named)
+        except TypeError as error:
+            raise TypeError(f"quantum {self.name}: {error}") from None
+        return run.call(self, values)
+
+    def __get__(self, instance: Any, owner: Any) -> "Quantum":
+        if instance is None:
+            return self
+        raise InvalidRegistry(
+            f"is called as a method of {type(instance).__name__} at {place_in_program()}",
+            "declare it as a function, outside any class",
+            quantum=self.name,
+        )
 
 
 @no_type_check
@@ -77,7 +97,7 @@ class Program:
     @property
     def name(self) -> str:
         """The name of the entry."""
-        return self.entry.__name__
+        return getattr(self.entry, "__name__", repr(self.entry))
 
     def __call__(self, state: State) -> str | None:
         return self.entry(state)
@@ -137,7 +157,13 @@ class Registry:
             )
 
         def declare(function: Callable[..., Any]) -> Quantum:
-            declared = Quantum(name, output_cardinality, function, len(self._quanta), self)
+            if not callable(function) or inspect.isgeneratorfunction(function) or _is_async(function):
+                raise InvalidRegistry(
+                    f"is {function!r}, which returns no value when it is called",
+                    "decorate a function that returns one",
+                    quantum=name,
+                )
+            declared = Quantum(name, output_cardinality, function, len(self._quanta), self, Parameters(function))
             self._quanta.append(declared)
             return declared
 
@@ -154,6 +180,15 @@ class Registry:
         def declare(function: Entry) -> Program:
             if not callable(function):
                 raise InvalidEntry(f"the entry is {function!r}", "decorate a function that takes a State")
-            return Program(function, self, tuple(audit), tuple(vocabulary), end, longest)
+            inputs = tuple(itertools.islice(audit, MOST_INPUTS + 1))
+            if len(inputs) > MOST_INPUTS:
+                raise InvalidEntry(
+                    f"the audit domain has more than {MOST_INPUTS:,} inputs", "audit some thousands of every kind"
+                )
+            return Program(function, self, inputs, tuple(vocabulary), end, longest)
 
         return declare
+
+
+def _is_async(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)

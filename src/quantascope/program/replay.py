@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, no_type_check
 from quantascope.graph import QGraph
 from quantascope.program.passes.cardinality import Outcomes, too_many
 from quantascope.program.passes.connection import check_connection
+from quantascope.program.passes.courses import Courses
 from quantascope.program.passes.emission import emission
 from quantascope.program.passes.execute import Path
 from quantascope.program.passes.signatures import Signatures, of_bits
@@ -18,7 +19,7 @@ from quantascope.program.registry import Program
 from quantascope.program.state import State
 from quantascope.program.traced import Reading
 from quantascope.program.tracer import Execution, Signature, Tracer
-from quantascope.program.violations import UnseenDependency, UnstableParents
+from quantascope.program.violations import NotDeterministic, UnseenDependency, UnstableParents
 
 
 class _Branch(NamedTuple):
@@ -40,14 +41,16 @@ class Row(NamedTuple):
 class Replay:
     """Runs a compiled program on any state, remembering distinct executions as rows."""
 
-    def __init__(self, program: Program, graph: QGraph, signatures: Signatures, outcomes: Outcomes) -> None:
+    def __init__(
+        self, program: Program, graph: QGraph, signatures: Signatures, courses: Courses, outcomes: Outcomes
+    ) -> None:
         self.program, self.graph = program, graph
         self.rows: list[Row] = []
         self.codes: tuple[dict[Any, int], ...] = tuple(
             {value: code for code, value in enumerate(values)} for values in outcomes
         )
-        self._quanta, self._signatures = program.registry.quanta, signatures
-        self._tracer = Tracer(program)
+        self._quanta, self._signatures, self._courses = program.registry.quanta, signatures, courses
+        self._tracer = Tracer(program, courses.recipes)
         self._root: dict[None, _Branch | int] = {}
         self._paths: set[Path] = set()
 
@@ -65,6 +68,7 @@ class Replay:
         execution = self._tracer.run(state)
         emitter, token = emission(self.program, execution)
         self._check(Path(execution.shape, emitter), state)
+        self._courses.add(execution.course, state)
         row = Row(self._encoded(execution), emitter, token)
         self.rows.append(row)
         self._remember(execution, len(self.rows) - 1)
@@ -112,6 +116,11 @@ class Replay:
         for reading, value in zip(execution.readings, execution.values, strict=True):
             if reading is not None:
                 branch = following.setdefault(key, _Branch(reading, {}))
-                assert type(branch) is _Branch, "equal readings lead to equal executions"
+                if type(branch) is not _Branch:
+                    raise NotDeterministic(
+                        "goes on where it ended before, though the quanta that read the input found the same",
+                        "remove chance and memory between quanta",
+                        state=execution.state,
+                    )
                 following, key = branch.following, value
         following[key] = row

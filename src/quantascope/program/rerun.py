@@ -1,6 +1,6 @@
 """`Rerun`: runs a program on plain values and notes what its quanta return; one output may be replaced."""
 
-from typing import Any, NamedTuple, no_type_check
+from typing import Any, NamedTuple, NoReturn, no_type_check
 
 from quantascope.program.registry import CURRENT, Program, Quantum
 from quantascope.program.state import State
@@ -34,10 +34,10 @@ class Rerun:
         finally:
             CURRENT.reset(before)
 
-    def call(self, quantum: Quantum, arguments: tuple[Any, ...]) -> Any:
+    def call(self, quantum: Quantum, values: tuple[Any, ...]) -> Any:
         """Note and perhaps replace an output."""
         try:
-            value = quantum.function(*arguments)
+            value = quantum.parameters.body(*values)
         except (Exception, SystemExit):
             self._failed = quantum.name
             raise
@@ -53,3 +53,7 @@ class Rerun:
 
     def leave(self) -> None:
         """Nothing hangs on a guard here."""
+
+    def refuse(self, complaint: ProgramError) -> NoReturn:
+        """Raise a complaint; the traced run has remembered it."""
+        raise complaint

@@ -6,30 +6,62 @@ from pathlib import Path
 from types import ModuleType
 
 from quantascope.errors import QuantascopeError
+from quantascope.program.place import place_of
 from quantascope.program.registry import Program
 from quantascope.program.violations import InvalidEntry
 
+_LOADED: dict[Path, tuple[bytes, ModuleType]] = {}
+"""Every file that was run, with the text that it had."""
+
+
+def split_entry(where: str) -> tuple[str, str | None]:
+    """The file or name, and the entry behind its last colon if there is one.
+
+    >>> split_entry("plural.py:predict"), split_entry("disk:plural.py")
+    (('plural.py', 'predict'), ('disk:plural.py', None))
+    """
+    name, colon, entry = where.rpartition(":")
+    return (name, entry) if colon and entry.isidentifier() else (where.removesuffix(":"), None)
+
 
 def load_module(file: Path) -> ModuleType:
-    """Run a file as a module."""
+    """Run a file as a module, once as long as its text stays the same."""
     if not file.is_file():
-        raise InvalidEntry(f"there is no program file {file}", "give the path of a Python file")
-    specification = importlib.util.spec_from_file_location(f"program {file.stem}", file)
-    if specification is None or specification.loader is None:
-        raise InvalidEntry(f"{file} is not a Python file", "give a file that ends in .py")
+        what = f"{file} is a folder" if file.is_dir() else f"there is no program file {file}"
+        raise InvalidEntry(what, "give the path of a Python file")
+    file = file.resolve()
+    text = _read(file)
+    if file not in _LOADED or _LOADED[file][0] != text:
+        _LOADED[file] = text, _run(file, text)
+    return _LOADED[file][1]
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise InvalidEntry(f"{file} cannot be read: {error.strerror}", "allow it to be read") from None
+
+
+def _run(file: Path, text: bytes) -> ModuleType:
+    name = f"program {file}"
+    specification = importlib.util.spec_from_file_location(name, file)
+    assert specification is not None, "a file that ends in .py"
     module = importlib.util.module_from_spec(specification)
-    sys.modules[module.__name__] = module  # dataclasses look up the module of a class by its name
-    folder = str(file.resolve().parent)
+    sys.modules[name] = module  # dataclasses look up the module of a class by its name
+    folder = str(file.parent)
     if folder not in sys.path:
         sys.path.append(folder)
     try:
-        specification.loader.exec_module(module)
+        exec(compile(text, file, "exec", dont_inherit=True), vars(module))
     except QuantascopeError:
         raise
     except (Exception, SystemExit) as error:
+        # A syntax error tells its own line.
+        where = "" if isinstance(error, SyntaxError) else f" at {place_of(error)}"
         complaint = " ".join(str(error).split())
         raise InvalidEntry(
-            f"{file} cannot be imported: {type(error).__name__}: {complaint}", "mend the file"
+            f"{file} cannot be imported: {type(error).__name__}{where}: {complaint}", "mend the file"
         ) from error
     return module
 
@@ -40,7 +72,7 @@ def program_in(module: ModuleType, entry: str | None) -> Program:
     file, known = Path(module.__file__ or module.__name__).name, ", ".join(programs) or "none"
     if not programs:
         raise InvalidEntry(f"{file} has no entry", "declare one with @registry.entry(…)")
-    if entry is None and len(programs) > 1:
+    if entry is None and len(set(programs.values())) > 1:
         raise InvalidEntry(
             f"{file} has {len(programs)} entries", f"name one of them, as in {file}:{next(iter(programs))}"
         )

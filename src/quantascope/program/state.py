@@ -27,7 +27,15 @@ class State(NamedTuple):
 
     def __str__(self) -> str:
         written = " ".join(map(str, self.written))
-        return f"input {_shortened(repr(self.source))}" + (f" after '{_shortened(written)}'" if written else "")
+        return f"input {_shortened(shown(self.source))}" + (f" after '{_shortened(written)}'" if written else "")
+
+
+def shown(value: Any) -> str:
+    """A value for people, whatever its own repr does."""
+    try:
+        return repr(value)
+    except Exception:
+        return object.__repr__(value)
 
 
 def _shortened(text: str) -> str:

@@ -14,14 +14,12 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, Protocol, no_type_check, runtime_checkable
 
+from quantascope.program.place import place_in_program
 from quantascope.program.state import State
 from quantascope.program.violations import EscapedValue, ProgramError
 
 Reading = Callable[[State], Any]
 """How a value that was computed from the input directly, outside any quantum, is computed from another state."""
-
-_NOT_THE_PROGRAM = (f"{__package__}.", "jaxtyping.", "beartype.")
-"""Modules whose frames may lie between a program and a complaint: these, and checkers that wrap functions."""
 
 
 @runtime_checkable
@@ -32,7 +30,11 @@ class Observer(Protocol):
         """The quanta behind bits, for people."""
         ...
 
-    def note_rounds(self, place: str, rounds: int) -> None:
+    def recipe(self, function: Callable[..., Any], operands: Iterable[Any]) -> int:
+        """How the result of a function is computed, as a number."""
+        ...
+
+    def note_rounds(self, place: Any, rounds: int) -> None:
         """A tuple was iterated over at a place of the program."""
         ...
 
@@ -43,12 +45,17 @@ class Observer(Protocol):
 
 @no_type_check
 class Traced:
-    """A value, the quanta that it was computed from as bits, and its reading if the input enters it directly."""
+    """A value, the quanta that it was computed from as bits, its recipe, and its reading if the input enters it
+    directly.
+    """
 
-    __slots__ = ("_observer", "_producers", "_reading", "_value")
+    __slots__ = ("_observer", "_producers", "_reading", "_recipe", "_value")
 
-    def __init__(self, value: Any, producers: int, reading: Reading | None, observer: "Observer") -> None:
-        self._value, self._producers, self._reading, self._observer = value, producers, reading, observer
+    def __init__(
+        self, value: Any, producers: int, recipe: int, reading: Reading | None, observer: "Observer"
+    ) -> None:
+        self._value, self._producers, self._recipe = value, producers, recipe
+        self._reading, self._observer = reading, observer
 
     @property
     def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -62,11 +69,12 @@ class Traced:
         if name.startswith("__"):
             raise AttributeError(name)
         if self._reading is _itself:
-            return Traced(getattr(self._value, name), 0, operator.attrgetter(name), self._observer)
+            recipe = self._observer.recipe(getattr, (self, name))
+            return Traced(getattr(self._value, name), 0, recipe, operator.attrgetter(name), self._observer)
         return lift(getattr, self, name)
 
-    def __call__(self, *arguments: Any) -> "Traced":
-        return lift(_call, self, *arguments)
+    def __call__(self, *arguments: Any, **named: Any) -> "Traced":
+        return lift(_call, self, arguments, named)
 
     def __getitem__(self, index: Any) -> "Traced":
         return lift(operator.getitem, self, index)
@@ -74,7 +82,8 @@ class Traced:
     def __iter__(self) -> Any:
         if not isinstance(self._value, tuple):
             _escape(self, "decides how often a loop runs", "loop inside a quantum, or let it return a tuple")
-        self._observer.note_rounds(place_in_program(), len(self._value))
+        caller = sys._getframe(1)
+        self._observer.note_rounds((caller.f_code, caller.f_lasti), len(self._value))
         return (self[index] for index in range(len(self._value)))
 
     def __bool__(self) -> NoReturn:
@@ -102,6 +111,9 @@ class Traced:
             self, "is searched with `in`, which gives a plain bool", "write lift(operator.contains, value, item)"
         )
 
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        _escape(self, "is copied", "use it as it is; no quantum can change it")
+
     def __str__(self) -> NoReturn:
         _escape(self, "is made a plain string", "write lift(str, value), or repr(value) to look at it")
 
@@ -125,7 +137,8 @@ def lift(function: Callable[..., Any], *arguments: Any) -> Any:
     united = 0
     for bits in producers:
         united |= bits
-    return Traced(value, united, joint_reading(function, plain, readings), observer)
+    recipe = observer.recipe(function, arguments)
+    return Traced(value, united, recipe, joint_reading(function, plain, readings), observer)
 
 
 Readings = list[Reading | None]
@@ -209,15 +222,7 @@ def joint_reading(function: Callable[..., Any], plain: list[Any], readings: Read
 
 def traced_state(state: State, observer: Observer) -> Traced:
     """The input of a program: traced, made by no quantum, read as it is."""
-    return Traced(state, 0, _itself, observer)
-
-
-def place_in_program() -> str:
-    """File and line of the user's code that is running."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_NOT_THE_PROGRAM):
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return Traced(state, 0, observer.recipe(_itself, ()), _itself, observer)
 
 
 def _escape(traced: Traced, what: str, remedy: str) -> NoReturn:
@@ -230,8 +235,8 @@ def _itself(state: State) -> State:
     return state
 
 
-def _call(function: Callable[..., Any], *arguments: Any) -> Any:
-    return function(*arguments)
+def _call(function: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+    return function(*arguments, **named)
 
 
 def _binary(operation: Callable[[Any, Any], Any]) -> tuple[Any, Any]:

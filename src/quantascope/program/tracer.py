@@ -1,7 +1,10 @@
 """`Tracer`: runs a program on traced values and tells what each quantum depended on."""
 
+from enum import Enum
 from typing import Any, NamedTuple, NoReturn, no_type_check
 
+from quantascope.program.place import place_in_program, place_of
+from quantascope.program.recipes import Recipes
 from quantascope.program.registry import CURRENT, Program, Quantum
 from quantascope.program.state import State
 from quantascope.program.traced import (
@@ -9,7 +12,6 @@ from quantascope.program.traced import (
     Traced,
     joint_reading,
     opened_all,
-    place_in_program,
     traced_state,
 )
 from quantascope.program.violations import (
@@ -21,6 +23,7 @@ from quantascope.program.violations import (
     ProgramRaised,
     RepeatedQuantum,
     UntracedGuard,
+    uncountable,
 )
 
 
@@ -44,6 +47,17 @@ Shape = tuple[tuple[int, Signature], ...]
 """The quanta that ran, in order, each with its signature: an execution without its values."""
 
 
+Action = tuple[int, tuple[int, ...]]
+"""A quantum with the recipes of its arguments, or GUARD with those of its value and case; or a mark."""
+
+Course = tuple[Action, ...]
+"""Quanta and guards in order, and how guards came out: an execution without its values, told by recipes."""
+
+GUARD = -1
+HOLDS, FAILS, LEAVES = (-2, ()), (-3, ()), (-4, ())
+MARKS = (-2, -3, -4)
+
+
 class Execution(NamedTuple):
     """One event: the quanta that ran, what they found, what was returned.
 
@@ -52,6 +66,7 @@ class Execution(NamedTuple):
 
     state: State
     shape: Shape
+    course: Course
     values: tuple[Any, ...]
     result: Any
     readings: tuple[Reading | None, ...]
@@ -59,18 +74,21 @@ class Execution(NamedTuple):
 
 @no_type_check
 class Tracer:
-    """Runs a program under observation, one event at a time."""
+    """Runs a program under observation, one event at a time; if asked, `places` tells where each action is."""
 
-    def __init__(self, program: Program) -> None:
-        self._program = program
+    def __init__(self, program: Program, recipes: Recipes, *, placing: bool = False) -> None:
+        self._program, self._recipes, self._placing = program, recipes, placing
+        self.recipe = recipes.applied
         self._answers: dict[tuple[Any, ...], tuple[Any, State]] = {}
-        self._rounds: dict[str, tuple[int, State]] = {}
+        self._rounds: dict[Any, tuple[int, State]] = {}
         self._signatures: dict[Signature, Signature] = {}
         self._begin(State(None))
 
     def _begin(self, state: State) -> None:
         self._state = state
         self._calls: list[tuple[int, Signature]] = []
+        self._course: list[Action] = []
+        self.places: list[str] = []
         self._values: list[Any] = []
         self._readings: list[Reading | None] = []
         self._guards: list[int] = [0]
@@ -93,46 +111,53 @@ class Tracer:
             CURRENT.reset(before)
         if self._complaint is not None:
             raise self._complaint.on(state)
-        return Execution(state, tuple(self._calls), tuple(self._values), result, tuple(self._readings))
+        shape, course = tuple(self._calls), tuple(self._course)
+        return Execution(state, shape, course, tuple(self._values), result, tuple(self._readings))
 
-    def call(self, quantum: Quantum, arguments: tuple[Any, ...]) -> Traced:
+    def call(self, quantum: Quantum, values: tuple[Any, ...]) -> Traced:
         """A quantum runs: its body sees plain values, its output carries its identity."""
         bit = 1 << quantum.index
         self._check_call(quantum, bit)
-        plain, producers, readings, _ = opened_all(arguments)
+        plain, producers, readings, _ = opened_all(values)
         value = self._answer(quantum, plain)
         signature = Signature(tuple(producers), self._guards[-1])
+        self._act(quantum.index, values)
         self._calls.append((quantum.index, self._signatures.setdefault(signature, signature)))
         self._values.append(value)
-        self._readings.append(joint_reading(quantum.function, plain, readings))
+        self._readings.append(joint_reading(quantum.parameters.body, plain, readings))
         self._active |= bit
-        return Traced(value, bit, None, self)
+        return Traced(value, bit, -1 - quantum.index, None, self)
 
     def enter(self, value: Any, case: Any) -> bool:
         """A guard opens; until it closes, whatever runs depends on its producers by control."""
-        if type(value) is not Traced or not value._producers:
+        plain, producers, readings, _ = opened_all((value, case))
+        if not producers[0]:
             self.refuse(_untraced(value, "is made by no quantum"))
-        if value._reading is not None:
+        if readings is not None:
             self.refuse(_untraced(value, "mixes in the input outside any quantum"))
-        self._guards.append(self._guards[-1] | value._producers)
-        return bool(value._value == case)
+        self._guards.append(self._guards[-1] | producers[0] | producers[1])
+        self._act(GUARD, (value, case))
+        holds = bool(plain[0] == plain[1])
+        self._course.append(HOLDS if holds else FAILS)
+        return holds
 
     def leave(self) -> None:
         """The last guard closes."""
         self._guards.pop()
+        self._course.append(LEAVES)
 
     def names(self, producers: int) -> str:
         """The quanta behind bits, for people."""
         names = self._program.registry.names
         return ", ".join(name for index, name in enumerate(names) if producers >> index & 1)
 
-    def note_rounds(self, place: str, rounds: int) -> None:
+    def note_rounds(self, place: Any, rounds: int) -> None:
         """Unpacking is fine, a loop whose length depends on a value is a branch."""
         before, state = self._rounds.setdefault(place, (rounds, self._state))
         if before != rounds:
             self.refuse(
                 EscapedValue(
-                    f"a loop at {place} takes {rounds} rounds, and {before} on {state}",
+                    f"a loop at {place_in_program()} takes {rounds} rounds, and {before} on {state}",
                     "a loop whose length depends on a value belongs inside a quantum",
                 )
             )
@@ -141,6 +166,12 @@ class Tracer:
         """Raise a complaint, and remember it should the program catch it."""
         self._complaint = self._complaint or complaint
         raise complaint
+
+    def _act(self, action: int, values: tuple[Any, ...]) -> None:
+        of = self._recipes.of
+        self._course.append((action, tuple([v._recipe if type(v) is Traced else of(v) for v in values])))
+        if self._placing:
+            self.places.append(place_in_program())
 
     def _check_call(self, quantum: Quantum, bit: int) -> None:
         if self._inside is not None:
@@ -172,7 +203,7 @@ class Tracer:
         """The output of a quantum's body, which must depend on its arguments alone."""
         self._inside = quantum
         try:
-            value = quantum.function(*arguments)
+            value = quantum.parameters.body(*arguments)
         except ProgramError:
             raise
         except (Exception, SystemExit):
@@ -188,6 +219,8 @@ class Tracer:
                     quantum=quantum.name,
                 )
             )
+        if not _is_countable(value):
+            self.refuse(uncountable(value, quantum.name))
         self._remember(quantum, arguments, value)
         return value
 
@@ -197,6 +230,8 @@ class Tracer:
             before, state = self._answers.setdefault((quantum.index, *arguments), (value, self._state))
         except TypeError:
             before, state = value, self._state
+        if before != value and equals_only_itself(before) and equals_only_itself(value):
+            self.refuse(uncountable(value, quantum.name))
         if before != value:
             shown = ", ".join(map(repr, arguments))
             self.refuse(
@@ -208,15 +243,29 @@ class Tracer:
             )
 
 
+def _is_countable(value: Any) -> bool:
+    """Whether a value can be hashed and equals itself, as NaN and arrays do not."""
+    try:
+        hash(value)
+        return bool(value == value)
+    except Exception:
+        return False
+
+
+def equals_only_itself(value: Any) -> bool:
+    """Whether values of this type are compared by identity, as generators and most objects are."""
+    return type(value).__eq__ is object.__eq__ and not isinstance(value, Enum)
+
+
 def raised(error: BaseException, state: State, quantum: str | None) -> ProgramRaised:
     """The complaint about an exception of the program, with the line that raised it."""
-    trail = error.__traceback__
-    while trail is not None and trail.tb_next is not None:
-        trail = trail.tb_next
-    where = "" if trail is None else f" at {trail.tb_frame.f_code.co_filename}:{trail.tb_lineno}"
+    complaint = " ".join(str(error).split())
+    traced = quantum is None and Traced.__name__ in complaint
     return ProgramRaised(
-        f"raises {type(error).__name__}{where}: {' '.join(str(error).split())}",
-        "mend it, or leave this input out of the audit domain",
+        f"raises {type(error).__name__} at {place_of(error)}: {complaint}",
+        "write lift(function, value), or move it into a quantum"
+        if traced
+        else "mend it, or leave this input out of the audit domain",
         quantum=quantum,
         state=state,
     )

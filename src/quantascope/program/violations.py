@@ -53,6 +53,10 @@ class EscapedValue(ProgramError):
     """A value that left tracking: made plain, or used to decide a branch outside `when`."""
 
 
+class EscapedChoice(ProgramError):
+    """Something chosen under a guard that shows after the guard has closed."""
+
+
 class UntracedGuard(ProgramError):
     """A guard on something that no quantum made."""
 
@@ -113,11 +117,26 @@ class UnseenDependency(ProgramError):
     """A dependency that the audit domain did not show."""
 
 
+class WrongAnswer(ProgramError):
+    """A program that writes something else than its task asks for."""
+
+
 def no_end(state: Any, end: str) -> NeverEnds:
     """The complaint about a program that goes on writing."""
     return NeverEnds(
         f"writes {state.position} tokens without the end token '{end}'",
         "let it write the end, or raise `longest` of the entry",
+        state=state,
+    )
+
+
+def uncountable(value: Any, quantum: str, state: Any = None) -> UnhashableOutput:
+    """The complaint about an output that cannot be told from others."""
+    what = repr(value) if isinstance(value, float) else f"a {type(value).__name__}"
+    return UnhashableOutput(
+        f"returns {what}, which cannot be compared and counted",
+        "return a number, string, tuple, enum or frozen dataclass",
+        quantum=quantum,
         state=state,
     )
 

@@ -9,7 +9,7 @@ from types import ModuleType
 
 from quantascope.errors import InvalidConfig
 from quantascope.program import Program
-from quantascope.program.source import load_module, program_in
+from quantascope.program.source import load_module, program_in, split_entry
 from quantascope.tasks.sequence import SequenceTask
 
 BUILT_IN = ("english", "french", "addition")
@@ -30,16 +30,15 @@ def find_task(where: str) -> SequenceTask:
     module, _ = _module(where)
     task = getattr(module, "task", None)
     if not isinstance(task, SequenceTask):
-        raise InvalidConfig(
-            f"{module.__name__} has no task; let it hold `task = SequenceTask(…)` beside the entry"
-        )
+        file = Path(module.__file__ or where).name
+        raise InvalidConfig(f"{file} has no task; let it hold `task = SequenceTask(…)` beside the entry")
     return task
 
 
 def _module(where: str) -> tuple[ModuleType, str | None]:
-    name, _, entry = where.partition(":")
+    name, entry = split_entry(where)
     if name in BUILT_IN:
-        return importlib.import_module(f"{__name__}.{name}"), entry or None
+        return importlib.import_module(f"{__name__}.{name}"), entry
     if not name.endswith(".py"):
         raise InvalidConfig(f"there is no program '{name}'; give a file FILE.py, or one of {', '.join(BUILT_IN)}")
-    return load_module(Path(name)), entry or None
+    return load_module(Path(name)), entry

@@ -62,22 +62,31 @@ class SupervisedQModel(nn.Module):
         super().__init__()
         self.model = model
         self.taught = [quantum for quantum, count in enumerate(outcomes) if 2 <= count <= MOST_OUTCOMES]
-        counts = torch.tensor([outcomes[quantum] for quantum in self.taught])
+        counts = torch.tensor([outcomes[quantum] for quantum in self.taught], dtype=torch.int64)
         self._beyond: Tensor
+        self._counts: Tensor
+        self.register_buffer("_counts", counts[:, None], persistent=False)
         beyond = (torch.arange(MOST_OUTCOMES) >= counts[:, None])[:, None]
         self.register_buffer("_beyond", beyond, persistent=False)
         width = model.config.width
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             heads = [nn.Linear(width, MOST_OUTCOMES) for _ in self.taught]
-        self.weight = nn.Parameter(torch.stack([head.weight.detach().T for head in heads]))
-        self.bias = nn.Parameter(torch.stack([head.bias.detach()[None] for head in heads]))
+        none = torch.zeros(0, width, MOST_OUTCOMES)
+        self.weight = nn.Parameter(torch.stack([head.weight.detach().T for head in heads]) if heads else none)
+        self.bias = nn.Parameter(
+            torch.stack([head.bias.detach()[None] for head in heads]) if heads else none[:, :1]
+        )
 
     def semantic_loss(self, execution: QExecution, outcome: Int[Tensor, "quanta events"]) -> Float[Tensor, ""]:
-        """Cross-entropy of the found values where quanta run, each quantum counting alike."""
+        """Cross-entropy of the found values where quanta run, each quantum counting alike.
+
+        A value that the audit domain did not show has no class and is not taught.
+        """
         logits = torch.baddbmm(self.bias, execution.message[self.taught], self.weight)
         logits = logits.masked_fill(self._beyond, -torch.inf)
-        target = outcome[self.taught].masked_fill(outcome[self.taught] < 0, _INACTIVE)
+        found = outcome[self.taught]
+        target = found.masked_fill((found < 0) | (found >= self._counts), _INACTIVE)
         loss = nn.functional.cross_entropy(
             logits.flatten(0, 1), target.flatten(), reduction="none", ignore_index=_INACTIVE
         ).reshape(target.shape)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from quantascope.errors import InvalidConfig
+from quantascope.errors import InvalidConfig, QuantascopeError
 from quantascope.tasks.events import Events
 
 PAD, BOS, SEP = "PAD", "BOS", "SEP"
@@ -35,17 +35,21 @@ class SequenceTask:
     positions: int
     prompt: Callable[[Any], Sequence[str]]
     answer: Callable[[Any], Sequence[str]]
-    panels: Mapping[str, Callable[[], tuple[Any, ...]]] = field(repr=False)
+    panels: Mapping[str, Callable[[], Iterable[Any]]] = field(repr=False)
     reported: tuple[str, ...] = ("evaluation",)
     """The panels on which accuracy is told."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "vocabulary", tuple(self.vocabulary))
         if self.vocabulary[:1] != (PAD,) or not {BOS, SEP} <= set(self.vocabulary):
             raise InvalidConfig("a vocabulary begins with PAD and holds BOS and SEP; add them")
         if len(set(self.vocabulary)) < len(self.vocabulary):
             raise InvalidConfig("the vocabulary holds a symbol twice; list each once")
         if "training" not in self.panels:
             raise InvalidConfig(f"the panels are {', '.join(self.panels) or 'none'}; one must be named training")
+        for name, inputs in self.panels.items():
+            if not callable(inputs):
+                raise InvalidConfig(f"the panel '{name}' is no function; write lambda: (…) around its inputs")
         for name in self.reported:
             if name not in self.panels:
                 raise InvalidConfig(f"there is no panel '{name}' to report; there are {', '.join(self.panels)}")
@@ -59,26 +63,45 @@ class SequenceTask:
         """The inputs of a panel."""
         if name not in self.panels:
             raise InvalidConfig(f"there is no panel '{name}'; known panels are {', '.join(self.panels)}")
-        return self.panels[name]()
+        inputs = _told(f"panel '{name}'", lambda: tuple(self.panels[name]()))
+        if not inputs:
+            raise InvalidConfig(f"the panel '{name}' is empty; give it at least one input")
+        return inputs
 
     def prompt_tokens(self, source: Any) -> list[int]:
         """The tokens that ask about an input."""
-        return self._tokens(source, (BOS, *self.prompt(source), SEP))
+        prompt = _told(f"`prompt` of input {source!r}", lambda: tuple(self.prompt(source)))
+        return self._tokens(source, (BOS, *prompt, SEP))
 
     def events(self, inputs: Iterable[Any]) -> Events:
         """The prediction events of these inputs, in their order."""
         inputs = list(inputs)
         events = Events.of(
             [self.prompt_tokens(source) for source in inputs],
-            [self._tokens(source, self.answer(source)) for source in inputs],
+            [self._answer_tokens(source) for source in inputs],
         )
         length = events.tokens.shape[1]
         if length > self.positions:
             raise InvalidConfig(f"an example takes {length} positions of {self.positions}; raise `positions`")
         return events
 
+    def _answer_tokens(self, source: Any) -> list[int]:
+        answer = _told(f"`answer` of input {source!r}", lambda: tuple(self.answer(source)))
+        return self._tokens(source, answer)
+
     def _tokens(self, source: Any, symbols: Sequence[str]) -> list[int]:
         unknown = [symbol for symbol in symbols if symbol not in self.token]
         if unknown:
             raise InvalidConfig(f"input {source!r} needs '{unknown[0]}', which is not in the vocabulary; add it")
         return [self.token[symbol] for symbol in symbols]
+
+
+def _told(what: str, compute: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+    """What a part of a task returns; what it raises is told with its name."""
+    try:
+        return compute()
+    except QuantascopeError:
+        raise
+    except Exception as error:
+        complaint = " ".join(str(error).split())
+        raise InvalidConfig(f"{what} raises {type(error).__name__}: {complaint}; mend the task") from error

@@ -58,7 +58,10 @@ class TrainingConfig(Config):
         if self.checkpoints and max(self.checkpoints) > self.steps:
             raise ValueError(f"checkpoint {max(self.checkpoints)} is beyond the last step {self.steps}")
         if self.schedule.decay != "none" and self.schedule.decay_from >= self.steps:
-            raise ValueError(f"the decay from step {self.schedule.decay_from} begins after the last, {self.steps}")
+            raise ValueError(
+                f"the decay from step {self.schedule.decay_from} begins after the last, {self.steps}; "
+                "lower schedule.decay_from too"
+            )
         return self
 
 

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 from quantascope.program.passes.emission import emission
 from quantascope.program.passes.validate import Declaration
 from quantascope.program.patience import patience
+from quantascope.program.recipes import Recipes
 from quantascope.program.state import State
-from quantascope.program.tracer import Execution, Shape, Tracer
-from quantascope.program.violations import UnhashableOutput, no_end
+from quantascope.program.tracer import Course, Execution, Shape, Tracer
+from quantascope.program.violations import no_end
 
 
 class Path(NamedTuple):
@@ -30,11 +31,12 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class Observations:
-    """Every event in order; those of each path; the smallest state on which each output of a quantum was seen."""
+    """Every event in order; those of each path; the smallest states that show a course, or a quantum's output."""
 
     names: tuple[str, ...]
     events: tuple[Event, ...]
     by_path: Mapping[Path, list[Event]]
+    courses: Mapping[Course, State]
     outcomes: tuple[Mapping[Any, State], ...]
 
     @property
@@ -43,35 +45,25 @@ class Observations:
         return {path: events[0].state for path, events in self.by_path.items()}
 
 
-def execute(declaration: Declaration) -> Observations:
+def execute(declaration: Declaration, recipes: Recipes) -> Observations:
     """What the program does on its audit domain."""
     events: list[Event] = []
     by_path: dict[Path, list[Event]] = {}
+    courses: dict[Course, State] = {}
     outcomes: list[dict[Any, State]] = [{} for _ in declaration.names]
-    for execution, emitter, token in _executions(declaration):
+    for execution, emitter, token in _executions(declaration, recipes):
+        courses.setdefault(execution.course, execution.state)
         path = Path(execution.shape, emitter)
         alike = by_path.setdefault(path, [])
         events.append(Event(execution.state, alike[0].path if alike else path, execution.values, token))
         alike.append(events[-1])
         for (quantum, _), value in zip(path.shape, execution.values, strict=True):
-            try:
-                outcomes[quantum].setdefault(value, execution.state)
-            except TypeError:
-                raise _unhashable(declaration.names[quantum], value, execution.state) from None
-    return Observations(declaration.names, tuple(events), by_path, tuple(outcomes))
+            outcomes[quantum].setdefault(value, execution.state)
+    return Observations(declaration.names, tuple(events), by_path, courses, tuple(outcomes))
 
 
-def _unhashable(quantum: str, value: Any, state: State) -> UnhashableOutput:
-    return UnhashableOutput(
-        f"returns a {type(value).__name__}, which cannot be compared and counted",
-        "return a number, string, tuple, enum or frozen dataclass",
-        quantum=quantum,
-        state=state,
-    )
-
-
-def _executions(declaration: Declaration) -> Iterator[tuple[Execution, int, str]]:
-    program, tracer = declaration.program, Tracer(declaration.program)
+def _executions(declaration: Declaration, recipes: Recipes) -> Iterator[tuple[Execution, int, str]]:
+    program, tracer = declaration.program, Tracer(declaration.program, recipes)
     with patience() as watch:
         for source in declaration.inputs:
             state, token = State(source), None

@@ -10,9 +10,10 @@ from itertools import zip_longest
 from quantascope.program.passes.execute import Event, Observations
 from quantascope.program.passes.validate import Declaration
 from quantascope.program.patience import patience
+from quantascope.program.recipes import Recipes
 from quantascope.program.rerun import Rerun
-from quantascope.program.tracer import Tracer
-from quantascope.program.violations import EscapedValue, NotDeterministic, ProgramError
+from quantascope.program.tracer import Tracer, equals_only_itself
+from quantascope.program.violations import EscapedValue, NotDeterministic, ProgramError, uncountable
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ def _difference(declaration: Declaration, event: Event, again: Rerun) -> Program
     pairs = zip_longest(first, second, fillvalue=nothing)
     (one, value), (other, anew) = next((pair for pair in pairs if pair[0] != pair[1]), (nothing, nothing))
     if one is not None and one == other:
+        if equals_only_itself(value) and equals_only_itself(anew):
+            return uncountable(value, names[one], event.state)
         return NotDeterministic(
             f"returns {value!r} in one run and {anew!r} in another",
             "remove chance and memory from it and from what it is given",
@@ -51,7 +54,7 @@ def _difference(declaration: Declaration, event: Event, again: Rerun) -> Program
             state=event.state,
         )
     here, there = (names[index] if index is not None else "nothing" for index in (one, other))
-    traced = Tracer(declaration.program).run(event.state)
+    traced = Tracer(declaration.program, Recipes()).run(event.state)
     if traced.shape == event.path.shape and traced.values == event.values:
         return EscapedValue(
             f"runs {here} on traced values where it runs {there} on plain ones",

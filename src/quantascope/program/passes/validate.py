@@ -41,23 +41,29 @@ def ascending(inputs: Iterable[Any]) -> tuple[Any, ...]:
         raise EmptyAudit("the audit domain is empty", "give at least one input as `audit` of the entry")
     try:
         return tuple(sorted(distinct))
-    except TypeError:
+    except Exception:
         return distinct
 
 
 def _check_parameters(program: Program) -> None:
     try:
-        inspect.signature(program.entry).bind(None)
+        signature = inspect.signature(program.entry)
+    except ValueError:
+        return  # unknown, as of a built-in function
+    try:
+        signature.bind(None)
     except TypeError:
-        parameters = ", ".join(inspect.signature(program.entry).parameters)
+        parameters = ", ".join(signature.parameters)
         raise InvalidEntry(f"the entry is {program.name}({parameters})", "let it take one State") from None
 
 
 def _check_vocabulary(program: Program) -> None:
     for token in program.vocabulary:
+        if not isinstance(token, str):
+            raise InvalidEntry(f"the vocabulary holds {token!r}", "tokens are strings")
         if program.vocabulary.count(token) > 1:
             raise InvalidEntry(f"the vocabulary holds '{token}' twice", "list each token once")
     if program.end not in program.vocabulary:
         raise InvalidEntry(f"the end token {program.end!r} is not in the vocabulary", "add it")
-    if program.longest < 1:
-        raise InvalidEntry(f"longest is {program.longest}", "allow at least one token")
+    if not isinstance(program.longest, int) or program.longest < 1:
+        raise InvalidEntry(f"longest is {program.longest!r}", "allow at least one token")

@@ -1,0 +1,31 @@
+"""File and line of the user's code, for complaints."""
+
+import os
+import sys
+import sysconfig
+import traceback
+from collections.abc import Sequence
+from types import FrameType
+
+_BETWEEN = (f"{__package__}.", "jaxtyping.", "beartype.")
+"""Modules whose frames may lie between a program and a complaint: these, and checkers that wrap functions."""
+_LIBRARIES = ("<", *(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib")))
+
+
+def place_in_program(frame: FrameType | None = None) -> str:
+    """The innermost line of the program that is running, or that led to a frame."""
+    return _innermost(list(traceback.walk_stack(frame or sys._getframe(1)))[::-1])
+
+
+def place_of(error: BaseException) -> str:
+    """The innermost line of the program that led to an error, or of whatever raised it."""
+    return _innermost(list(traceback.walk_tb(error.__traceback__)))
+
+
+def _innermost(trail: Sequence[tuple[FrameType, int | None]]) -> str:
+    own = [step for step in trail if not step[0].f_globals.get("__name__", "").startswith(_BETWEEN)]
+    program = [step for step in own if not step[0].f_code.co_filename.startswith(_LIBRARIES)]
+    frame, line = (program or own or trail)[-1]
+    file = frame.f_code.co_filename
+    near = os.path.relpath(file)
+    return f"{file if near.startswith(os.pardir) else near}:{line}"
