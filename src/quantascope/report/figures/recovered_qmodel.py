@@ -57,6 +57,9 @@ def _through_time(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
             table = through_time(fitted.of(recipe)[0])
             label = recipe if place == 0 else None
             axes.plot(table["step"], 100 * table["agreement"], color=colour, linewidth=1.1, alpha=0.8, label=label)
+            decided = f"{recipe}, source decided" if place == 0 else None
+            axes.plot(table["step"], 100 * table["decided"], color=colour, linewidth=0.9, linestyle=":", alpha=0.8,
+                      label=decided)  # fmt: skip
     for place, fitted in enumerate(evidence.values()):
         table = through_time(fitted.runs[0])
         label = "accuracy of the source" if place == 0 else None
