@@ -31,12 +31,13 @@ VARIATIONS: dict[str, dict[str, Setting]] = {
     "rank_4": {"model.rank": 4},
     "value_8": {"model.value": 8},
     "value_32": {"model.value": 32},
-    "pool_none": {"pool.inputs": 0, "parts": 5},
+    "pool_none": {"pool.inputs": 0},
     "pool_own": {"pool.continued_by": "own"},
     "final_only": {"late": 8.0},
     "detached": {"model.gate_gradients": False},
-    "gates_0": {"loss.gates": 0.0, "loss.gate_entropy": 0.0},
-    "paper_weights": {"loss.predictions": 0.7, "loss.gates": 0.25, "loss.writers": 1.0, "loss.channels": 0.0015},
+    "gates_0": {"loss.gates": 0.0},
+    "predictions_0.7": {"loss.predictions": 0.7},
+    "channels_0": {"loss.channels": 0.0},
 }
 
 
