@@ -85,5 +85,5 @@ def _cost(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
     axes.axhline(95, color="black", linewidth=0.6, linestyle=":")
     axes.axvline(8, color="black", linewidth=0.6, linestyle=":")
     axes.set(xlabel="active writers per event", ylabel="agreement with the source (%)")
-    axes.legend(loc="upper left", bbox_to_anchor=(0, 0.95), markerscale=0.6)
+    axes.legend(loc="lower right", markerscale=0.6)
     title(axes, "c", "agreement and its cost; dotted: the aim")
