@@ -274,6 +274,7 @@ def test_effects_are_counted_event_by_event(source, events):
     assert low <= found.nll_rise <= high
     low, high = found.drop_interval
     assert low <= found.accuracy_drop <= high
+    assert str(effect(model, events, Surgery()).accuracy_drop) == "0.0"
 
 
 def test_a_stored_q_model_runs_without_its_source(source, events, tmp_path):

@@ -80,7 +80,7 @@ def _cost(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
             color=colour,
             alpha=0.6,
             linewidths=0,
-            label=f"{recipe}, {100 * parameter_share(found[0]):.0f} % of the parameters",
+            label=f"{recipe}, {100 * parameter_share(found[0]):.0f} % of parameters",
         )
     axes.axhline(95, color="black", linewidth=0.6, linestyle=":")
     axes.axvline(8, color="black", linewidth=0.6, linestyle=":")
