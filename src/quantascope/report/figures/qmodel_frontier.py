@@ -16,7 +16,7 @@ COSTS = (
 
 def draw(reproduction: Reproduction) -> Figure:
     """Agreement of each variation, then against active writers, parameters and fidelity of the gates."""
-    figure, (rows, *costs) = panels(4, width=3.6, height=3.8)
+    figure, (rows, *costs) = panels(4, width=4.2, height=3.8)
     result, names = reproduction.result, list(reproduction.config.variations)
     _rows(rows, result, names)
     for axes, letter, (key, label, apart) in zip(costs, "bcd", COSTS, strict=True):
@@ -46,9 +46,12 @@ def _points(axes: Axes, result: Result, names: list[str], key: str, apart: float
     for name in names:
         x, y = _value(result, key, name), _value(result, "agreement", name)
         axes.scatter([x], [y], s=26, color=_colour(name), linewidths=0)
-        if abs(x - base) > apart:
-            label = name.replace("_", " ")
-            axes.annotate(label, (x, y), xytext=(0, 5), textcoords="offset points", fontsize=7, ha="center")
+    far = [name for name in names if abs(_value(result, key, name) - base) > apart]
+    for place, name in enumerate(sorted(far, key=lambda name: _value(result, key, name))):
+        at = (_value(result, key, name), _value(result, "agreement", name))
+        shift = 5 if place % 2 == 0 else -11
+        label = name.replace("_", " ")
+        axes.annotate(label, at, xytext=(0, shift), textcoords="offset points", fontsize=6.5, ha="center")
     axes.margins(0.2)
 
 
