@@ -46,13 +46,12 @@ def _points(axes: Axes, result: Result, names: list[str], key: str, apart: float
     for name in names:
         x, y = _value(result, key, name), _value(result, "agreement", name)
         axes.scatter([x], [y], s=26, color=_colour(name), linewidths=0)
-    far = [name for name in names if abs(_value(result, key, name) - base) > apart]
-    for place, name in enumerate(sorted(far, key=lambda name: _value(result, key, name))):
-        at = (_value(result, key, name), _value(result, "agreement", name))
-        shift = 5 if place % 2 == 0 else -11
-        label = name.replace("_", " ")
-        axes.annotate(label, at, xytext=(0, shift), textcoords="offset points", fontsize=6.5, ha="center")
-    axes.margins(0.2)
+        if abs(x - base) > apart:
+            shift, side = (6, "left") if x > base else (-6, "right")
+            label = name.replace("_", " ")
+            axes.annotate(label, (x, y), xytext=(shift, 0), textcoords="offset points", fontsize=6.5, ha=side,
+                          va="center")  # fmt: skip
+    axes.margins(x=0.35, y=0.1)
 
 
 def _colour(name: str) -> str:
