@@ -7,7 +7,7 @@ import torch
 from quantascope.errors import DamagedArtefact, Diverged, InvalidConfig
 from quantascope.experiments import recovered_learner
 from quantascope.experiments.discovery import discover
-from quantascope.experiments.fidelity import activity, fidelity, gate_fidelity, summary, through_time
+from quantascope.experiments.fidelity import activity, fidelity, gate_fidelity, panel_events, summary, through_time
 from quantascope.experiments.naming_source import NamingSource, learn_naming
 from quantascope.experiments.recovered_learner import (
     END,
@@ -135,12 +135,21 @@ def test_fidelity_counts_what_both_models_say(fitted):
     assert 0 <= gate_fidelity(fitted) <= 1
 
 
+@torch.no_grad()
 def test_agreement_through_time_ends_with_that_of_the_finished_source(fitted):
     table = through_time(fitted)
     assert table["step"].to_list() == [1, 12, 24]
     agree = fidelity(fitted, "causal").agree
     kept = torch.isin(fidelity(fitted, "causal").source.events.example, torch.arange(0, 512, 4))
     assert table["agreement"][-1] == pytest.approx(float(agree[kept].double().mean()))
+    events = panel_events(fitted.source.config, "causal", every=4)
+    theirs, ours = fitted.source.model()(events).softmax(-1), fitted.model(events).softmax(-1)
+    distance = (theirs - ours).abs().sum(-1).mean() / 2
+    assert table["overlap"][-1] == pytest.approx(1 - float(distance), abs=1e-5)
+    best, second = theirs.sort(-1, descending=True).values[:, :2].T
+    decided = best - second >= 0.1
+    same = (theirs.argmax(-1) == ours.argmax(-1))[decided]
+    assert table["decided"][-1] == pytest.approx(float(same.double().mean()), nan_ok=True)
     assert through_time(fitted).equals(table)
 
 

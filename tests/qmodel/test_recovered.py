@@ -1,5 +1,6 @@
 """The recovered Q-model against a straightforward loop, closed forms and interventions."""
 
+import json
 import math
 
 import pytest
@@ -273,6 +274,7 @@ def test_effects_are_counted_event_by_event(source, events):
     assert low <= found.nll_rise <= high
     low, high = found.drop_interval
     assert low <= found.accuracy_drop <= high
+    assert str(effect(model, events, Surgery()).accuracy_drop) == "0.0"
 
 
 def test_a_stored_q_model_runs_without_its_source(source, events, tmp_path):
@@ -284,6 +286,9 @@ def test_a_stored_q_model_runs_without_its_source(source, events, tmp_path):
     assert again.decode(["BOS", "7", "SEP"])
     with pytest.raises(InvalidConfig, match="'x' is not in the Q-model's vocabulary"):
         again.decode(["BOS", "x", "SEP"])
+    for length in (0, 20):
+        with pytest.raises(InvalidConfig, match=f"a prompt of {length} symbols leaves no answer.* 1 to 19"):
+            again.decode(["BOS"] * length)
 
 
 def test_q_models_that_cannot_be_loaded_say_why(source, tmp_path):
@@ -298,6 +303,11 @@ def test_q_models_that_cannot_be_loaded_say_why(source, tmp_path):
     (tmp_path / "qmodel.safetensors").write_bytes(whole[:-10])
     with pytest.raises(DamagedArtefact, match="damaged"):
         QModel.load(tmp_path)
+    about = json.loads((tmp_path / "qmodel.json").read_text())
+    for broken in ({**about, "layers": "x"}, {key: value for key, value in about.items() if key != "width"}):
+        (tmp_path / "qmodel.json").write_text(json.dumps(broken))
+        with pytest.raises(DamagedArtefact, match="does not describe a recovered Q-model"):
+            QModel.load(tmp_path)
     (tmp_path / "qmodel.json").write_text("[1]")
     with pytest.raises(DamagedArtefact, match="does not describe a recovered Q-model"):
         QModel.load(tmp_path)

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from quantascope.artefact import read_table, write_table
+from quantascope.config import fingerprint
 from quantascope.experiments.discovery import Discovery, measure_field
 from quantascope.experiments.naming_source import NamingSource, panel_numbers
 from quantascope.experiments.recovered_learner import RecoveredRun
@@ -21,6 +22,8 @@ from quantascope.tasks.number_naming import naming_events
 THROUGH_TIME = "through-time.parquet"
 TIME_PANEL, TIME_EVERY = "causal", 4
 """Through time, every fourth number of the panel is asked."""
+DECIDED = 0.1
+"""A source is decided where its best word is more probable than its second by at least this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,22 +135,40 @@ def gate_fidelity(run: RecoveredRun, panel: str = "priority") -> float:
 
 @torch.no_grad()
 def through_time(run: RecoveredRun) -> pl.DataFrame:
-    """At each replayed step, how often Q-model and source agree on held-out numbers; measured once and kept."""
+    """How close Q-model and source are on held-out numbers at each replayed step; measured once and kept.
+
+    A source in the midst of learning is often torn between words, and which of two nearly equal ones comes first
+    is chance. So beside `agreement` stand that on the events where the source is `decided`, and the `overlap`
+    Σ min(p, q) of both distributions.
+    """
     file = run.path / THROUGH_TIME
+    made_by = fingerprint({"fit": run.config.hash(), "columns": list(_TIME_COLUMNS)})
     if not file.exists():
-        rows = []
         events = panel_events(run.source.config, TIME_PANEL, every=TIME_EVERY)
-        for step in run.replays.steps:
-            source = run.source.model(step)
-            existence = run.replays.existence(step)
-            done = run.model.run(events, interface=Interface.of(source), existence=existence)
-            theirs, ours = source(events).argmax(-1), done.logits.argmax(-1)
-            rows.append(
-                (step, _share(theirs == ours), _share(theirs == events.target), _share(ours == events.target))
-            )
-        table = pl.DataFrame(rows, orient="row", schema=["step", "agreement", "source", "qmodel"])
-        write_table(file, table, made_by=run.config.hash())
-    return read_table(file, made_by=run.config.hash())
+        rows = [(step, *_at_step(run, events, step)) for step in run.replays.steps]
+        table = pl.DataFrame(rows, orient="row", schema=["step", *_TIME_COLUMNS])
+        write_table(file, table, made_by=made_by)
+    return read_table(file, made_by=made_by)
+
+
+_TIME_COLUMNS = ("agreement", "decided", "overlap", "source", "qmodel")
+
+
+def _at_step(run: RecoveredRun, events: Events, step: int) -> tuple[float, ...]:
+    source = run.source.model(step)
+    existence = run.replays.existence(step)
+    done = run.model.run(events, interface=Interface.of(source), existence=existence)
+    theirs, ours = source(events).softmax(-1), done.logits.softmax(-1)
+    best = theirs.topk(2).values
+    decided = best[:, 0] - best[:, 1] >= DECIDED
+    says, said = theirs.argmax(-1), ours.argmax(-1)
+    return (
+        _share(says == said),
+        _share((says == said)[decided]),
+        float(torch.minimum(theirs, ours).sum(-1).double().mean()),
+        _share(says == events.target),
+        _share(said == events.target),
+    )
 
 
 def after_first_burst(table: pl.DataFrame, interval_steps: list[int], cumulative: np.ndarray) -> pl.DataFrame:

@@ -25,15 +25,19 @@ VARIATIONS: dict[str, dict[str, Setting]] = {
     "threshold_5": {"threshold": 0.05},
     "threshold_2": {"threshold": 0.02},
     "writers_3": {"model.writers": 3},
+    "writers_8": {"model.writers": 8},
     "target_5": {"loss.writer_target": 5.0},
-    "target_9": {"loss.writer_target": 9.0},
+    "target_12": {"loss.writer_target": 12.0},
     "rank_4": {"model.rank": 4},
-    "value_16": {"model.value": 16},
+    "value_8": {"model.value": 8},
+    "value_32": {"model.value": 32},
     "pool_none": {"pool.inputs": 0},
     "pool_own": {"pool.continued_by": "own"},
-    "late": {"late": 1.0},
+    "final_only": {"late": 8.0},
     "detached": {"model.gate_gradients": False},
-    "gates_1": {"loss.gates": 1.0},
+    "gates_0": {"loss.gates": 0.0},
+    "predictions_0.7": {"loss.predictions": 0.7},
+    "channels_0": {"loss.channels": 0.0},
 }
 
 
@@ -41,7 +45,7 @@ class QModelFrontier(Config):
     """A base, and what is changed of it in each variation."""
 
     source: NamingSource = NamingSource(seed=100)
-    base: RecoveredFit = RECIPES["distilled"].model_copy(update={"updates": 1000})
+    base: RecoveredFit = RECIPES["distilled"].replace({"updates": 800, "parts": 8, "pool.inputs": 300})
     variations: dict[str, dict[str, Setting]] = Field(default_factory=lambda: dict(VARIATIONS))
 
     @property
@@ -70,7 +74,7 @@ def measure(config: QModelFrontier, evidence: Mapping[str, FittedSource]) -> dic
             ("agreement_right", "agreement where the source is right", 100 * seen.agreement_where_right, "%"),
             ("active_writers", "active writers per event", seen.active_writers, "writers"),
             ("parameter_share", "parameters over those of the source", 100 * parameter_share(run), "%"),
-            ("gate_f1", "F1 of gates with held-out supports", gate_fidelity(run), ""),
+            ("gate_f1", "F1 of gates with held-out supports", gate_fidelity(run, PANEL), ""),
         ):
             figures[f"{key}_{name}"] = Estimate.over_runs(f"{says}, {name.replace('_', ' ')}", [value], unit)
     return figures
@@ -86,7 +90,7 @@ CLAIM = Claim(
             variations={"base": {}, "writers_3": {"model.writers": 3}},
         ),
         "full": QModelFrontier(),
-        "paper": QModelFrontier(base=RECIPES["distilled"].model_copy(update={"updates": 5000, "parts": 1})),
+        "paper": QModelFrontier(base=RECIPES["distilled"]),
     },
     runs=lambda config: {"frontier": config.job},
     prepare=lambda job: [fit.training for fit in job.fits],

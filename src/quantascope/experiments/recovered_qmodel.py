@@ -49,11 +49,11 @@ def seen(run: RecoveredRun, panel: str) -> Fidelity:
     return fidelity(run, panel)
 
 
-def time_after_burst(run: RecoveredRun) -> list[float]:
-    """Agreement at every replayed step after the first acquisition burst, in percent."""
+def time_after_burst(run: RecoveredRun, column: str = "agreement") -> list[float]:
+    """A share at every replayed step after the first acquisition burst, in percent."""
     factors = run.replays.factors
     table = after_first_burst(through_time(run), list(run.replays.interval_steps), factors.cumulative)
-    return [100 * share for share in table["agreement"]]
+    return [100 * share for share in table[column]]
 
 
 def measure(config: RecoveredQModelClaim, evidence: Mapping[str, FittedSource]) -> dict[str, Estimate]:
@@ -69,8 +69,10 @@ def measure(config: RecoveredQModelClaim, evidence: Mapping[str, FittedSource]) 
             for key, (says, value, unit) in _ON_PANEL.items():
                 add(key + suffix, f"{says}, {panel} panel", lambda run, p=panel, v=value: v(seen(run, p)), unit)
         add("gate_f1", "F1 of gates with held-out supports", gate_fidelity)
-        add("time_lowest", "lowest agreement after the first burst", lambda run: min(time_after_burst(run)), "%")
-        add("time_mean", "mean agreement after the first burst", lambda run: _mean(time_after_burst(run)), "%")
+        for column, suffix, says in _THROUGH_TIME:
+            values = partial(time_after_burst, column=column)
+            add(f"time_lowest{suffix}", f"lowest {says}", lambda run, v=values: min(v(run)), "%")
+            add(f"time_mean{suffix}", f"mean {says}", lambda run, v=values: _mean(v(run)), "%")
         for key, says, value, unit in (
             ("agreement", "agreement, test panel", lambda run: 100 * seen(run, "test").agreement, "%"),
             ("channels", "selected channels", lambda run: float(len(run.model.channels.edges)), "channels"),
@@ -117,6 +119,12 @@ _ON_PANEL: dict[str, tuple[str, Callable[[Fidelity], float], str]] = {
     "active_quanta": ("active quanta per event", lambda found: found.active_quanta, "quanta"),
     "active_writers": ("active writers per event", lambda found: found.active_writers, "writers"),
 }
+
+_THROUGH_TIME = (
+    ("agreement", "", "agreement after the first burst"),
+    ("decided", "_decided", "agreement after the first burst where the source is decided"),
+    ("overlap", "_overlap", "overlap of predictions after the first burst"),
+)
 
 CLAIM = Claim(
     name="recovered-qmodel",

@@ -4,11 +4,23 @@ Every quantum of an earlier layer may send to every quantum of a later one, so a
 is open where σ(logit) > 1/2; its gradient is that of σ(logit), so that a closed one can open again.
 """
 
+from typing import Any
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from quantascope.graph import Edge, EdgeKind
+
+
+class _StraightThrough(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, hard: Tensor, soft: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return hard.to(soft.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return None, gradient
 
 
 def straight_through(hard: Bool[Tensor, "*shape"], soft: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
@@ -19,7 +31,7 @@ def straight_through(hard: Bool[Tensor, "*shape"], soft: Float[Tensor, "*shape"]
     >>> opened.tolist(), torch.autograd.grad(opened.sum(), logit)[0].gt(0).tolist()
     ([1.0, 0.0], [True, True])
     """
-    return hard.to(soft.dtype) + (soft - soft.detach())
+    return _StraightThrough.apply(hard, soft)
 
 
 class Channels(nn.Module):

@@ -58,7 +58,13 @@ class QModel:
             raise InvalidConfig(
                 f"'{unknown[0]}' is not in the Q-model's vocabulary; it knows {', '.join(self.vocabulary)}"
             )
-        room = self.model.interface.position.num_embeddings - len(prompt)
+        positions = self.model.interface.position.num_embeddings
+        if not 1 <= len(prompt) < positions:
+            raise InvalidConfig(
+                f"a prompt of {len(prompt)} symbols leaves no answer in the Q-model's {positions} positions; "
+                f"give 1 to {positions - 1} symbols"
+            )
+        room = positions - len(prompt)
         tokens = [self.vocabulary.index(symbol) for symbol in prompt]
         (output,) = decode(self.model, [tokens], end=self.vocabulary.index(end), limit=room)
         return [self.vocabulary[token] for token in output]
@@ -94,25 +100,28 @@ class QModel:
         about = read_json(folder / ABOUT)
         if not isinstance(about, dict) or about.get("kind") != KIND:
             raise DamagedArtefact(f"{folder / ABOUT} does not describe a recovered Q-model; fit it again")
-        if vocabulary is not None and tuple(about["vocabulary"]) != vocabulary:
+        try:
+            made_by, symbols = about["made_by"], tuple(about["vocabulary"])
+            model = RecoveredQModel(
+                layers=tuple(about["layers"]),
+                blocks=about["blocks"],
+                interface=Interface(vocabulary=len(symbols), positions=about["positions"], width=about["width"]),
+                config=RecoveredConfig.parse(about["model"]),
+                seed=0,
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise DamagedArtefact(
+                f"{folder / ABOUT} does not describe a recovered Q-model ({error!r}); fit it again"
+            ) from error
+        if vocabulary is not None and symbols != vocabulary:
             raise RunMismatch(
-                f"the Q-model in {folder} speaks another vocabulary of {len(about['vocabulary'])} symbols, not "
+                f"the Q-model in {folder} speaks another vocabulary of {len(symbols)} symbols, not "
                 f"the {len(vocabulary)} asked for; use the Q-model of this task"
             )
-        tensors, _ = read_tensors(folder / WEIGHTS, made_by=about["made_by"])
-        interface = Interface(
-            vocabulary=len(about["vocabulary"]), positions=about["positions"], width=about["width"]
-        )
-        model = RecoveredQModel(
-            layers=tuple(about["layers"]),
-            blocks=about["blocks"],
-            interface=interface,
-            config=RecoveredConfig.parse(about["model"]),
-            seed=0,
-        )
+        tensors, _ = read_tensors(folder / WEIGHTS, made_by=made_by)
         try:
             model.load_state_dict(tensors)
         except RuntimeError as error:
             reason = str(error).splitlines()[-1].strip()
             raise DamagedArtefact(f"{folder / WEIGHTS} does not fit {ABOUT} ({reason}); fit it again") from error
-        return cls(model.eval(), tuple(about["vocabulary"]))
+        return cls(model.eval(), symbols)

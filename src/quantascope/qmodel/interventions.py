@@ -31,7 +31,7 @@ class Effect:
     @property
     def accuracy_drop(self) -> float:
         """Points of token accuracy that are lost."""
-        return -100 * float(self.correct.double().mean())
+        return 100 * float((-self.correct).double().mean())
 
     @property
     def nll_rise(self) -> float:

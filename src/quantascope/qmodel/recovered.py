@@ -28,6 +28,7 @@ from quantascope.graph import QGraph
 from quantascope.models.transformer import Grid, Transformer, grid_of, read_memory
 from quantascope.qmodel.cell import gated_message, routed_stream
 from quantascope.qmodel.channels import Channels, straight_through
+from quantascope.qmodel.rows import selected_rows
 from quantascope.qmodel.surgery import NO_SURGERY, Surgery
 from quantascope.tasks.events import Events
 
@@ -198,13 +199,13 @@ class RecoveredQModel(nn.Module):
             told = active if self.config.gate_gradients else active.detach()
             soft = ((score - self.config.threshold) / self.config.bandwidth).sigmoid()
             jump = surgery.on_writers(straight_through(score > self.config.threshold, soft), which)
-            message = gated_message(told * exists[which, None], (jump * score) @ directions[which])
+            message = gated_message(told * exists[which, None], jump * score) @ directions[which]
             opened = jump * told.detach()[:, :, None]
             activity = (opened * score * exists[which, None, None]).detach()
             parts.append((gate, active, opened, activity))
             messages.append(message)
         updates = [message.sum(0) for message in messages]
-        final = torch.stack([start, *updates]).sum(0)[events.event_rows]
+        final = selected_rows(sum(updates, start), events.event_rows)
         gates, active, opened, activity = (torch.cat(part) for part in zip(*parts, strict=True))
         return RecoveredExecution(
             interface.read_out(final), updates, gates, active, opened, activity, messages, probability
@@ -235,9 +236,10 @@ class RecoveredQModel(nn.Module):
         padded = projected.new_zeros(streams, examples * length, projected.shape[-1])
         padded = padded.index_copy(1, grid.slot, projected).reshape(streams * examples, length, -1)
         query, key, value = padded.split([self.config.rank, self.config.rank, self.config.value], -1)
-        bias = grid.all_rows.bias.repeat(streams, 1, 1) if streams > 1 else grid.all_rows.bias
+        # What a token may see is the same in every example, so the bias is one matrix, never copied.
+        bias = grid.all_rows.bias[:1].expand(streams * examples, -1, -1)
         read = read_memory(query, key, value, bias)
-        return read.reshape(streams, examples * length, -1)[:, grid.slot]
+        return selected_rows(read.reshape(streams, examples * length, -1), grid.slot, dim=1)
 
 
 def _uniform(*shape: int, fan_in: int) -> Tensor:
@@ -247,4 +249,4 @@ def _uniform(*shape: int, fan_in: int) -> Tensor:
 
 def at_events(tokens: Float[Tensor, "quanta tokens ..."], events: Events) -> Bool[Tensor, "quanta events ..."]:
     """Whether gates or writers are active at the events."""
-    return tokens[:, events.event_rows].detach() > 0
+    return selected_rows(tokens, events.event_rows, dim=1).detach() > 0

@@ -13,6 +13,7 @@ The last four grow in over a share of the updates.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Bool, Float
@@ -21,7 +22,8 @@ from torch import Tensor
 from quantascope.config import Config, NonNegativeFloat, PositiveFloat
 from quantascope.models.transformer import Transformer
 from quantascope.qmodel.recovered import Interface, RecoveredExecution
-from quantascope.qmodel.supervision import gate_loss
+from quantascope.qmodel.rows import selected_rows
+from quantascope.qmodel.supervision import class_weights
 from quantascope.tasks.events import Events
 
 
@@ -62,6 +64,31 @@ class Replayed:
             torch.cat([supports, padding], 1),
             torch.arange(events.count) < supports.shape[1],
         )
+
+    @cached_property
+    def probability(self) -> Float[Tensor, "events vocabulary"]:
+        """What the source predicts."""
+        return self.log_probability.exp()
+
+    @cached_property
+    def entropy(self) -> Float[Tensor, ""]:
+        """Of the source's predictions, in nats, mean over events."""
+        return -(self.probability * self.log_probability).sum(-1).mean()
+
+    @cached_property
+    def energies(self) -> list[Float[Tensor, ""]]:
+        """Squared size of each block's update."""
+        return [update.square().sum() for update in self.updates]
+
+    @cached_property
+    def supported(self) -> Float[Tensor, "quanta events"]:
+        """The supports as numbers."""
+        return self.supports.float()
+
+    @cached_property
+    def gate_weights(self) -> Float[Tensor, "quanta events"]:
+        """What each gate label counts."""
+        return class_weights(self.supports, self.labelled.expand_as(self.supports))
 
 
 class Ramp(Config):
@@ -123,33 +150,37 @@ class RecoveryLoss(Config):
 def reconstruction_error(done: RecoveredExecution, batch: Replayed) -> Float[Tensor, ""]:
     """Squared error of block updates relative to their energy, mean over layers."""
     errors = [
-        (ours - theirs).square().sum() / theirs.square().sum()
-        for ours, theirs in zip(done.updates, batch.updates, strict=True)
+        (ours - theirs).square().sum() / energy
+        for ours, theirs, energy in zip(done.updates, batch.updates, batch.energies, strict=True)
     ]
     return torch.stack(errors).mean()
 
 
 def divergence(done: RecoveredExecution, batch: Replayed) -> Float[Tensor, ""]:
     """KL(source ‖ Q) in nats, mean over events."""
-    return torch.nn.functional.kl_div(
-        done.logits.log_softmax(-1), batch.log_probability, log_target=True, reduction="batchmean"
-    )
+    return torch.nn.functional.cross_entropy(done.logits, batch.probability) - batch.entropy
 
 
 def gate_error(done: RecoveredExecution, batch: Replayed) -> Float[Tensor, ""]:
     """Class-balanced cross-entropy of the gates with the supports."""
-    gate = done.gate[:, batch.events.event_rows]
-    return gate_loss(gate, batch.supports, batch.labelled.expand(len(gate), -1))
+    return torch.nn.functional.binary_cross_entropy_with_logits(
+        _gates(done, batch.events), batch.supported, weight=batch.gate_weights, reduction="sum"
+    )
 
 
 def gate_entropy(done: RecoveredExecution, batch: Replayed) -> Float[Tensor, ""]:
     """Entropy of the gates at events, in nats."""
-    return binary_entropy(done.gate[:, batch.events.event_rows].sigmoid()).mean()
+    gate = _gates(done, batch.events)
+    return (torch.nn.functional.softplus(gate) - gate * gate.sigmoid()).mean()
+
+
+def _gates(done: RecoveredExecution, events: Events) -> Float[Tensor, "quanta events"]:
+    return selected_rows(done.gate, events.event_rows, dim=1)
 
 
 def active_writers(done: RecoveredExecution, events: Events) -> Float[Tensor, ""]:
     """How many writers write at an event, on average."""
-    return done.opened[:, events.event_rows].sum((0, 2)).mean()
+    return selected_rows(done.opened, events.event_rows, dim=1).sum() / events.count
 
 
 def binary_entropy(probability: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:

@@ -35,6 +35,21 @@ class Supervision:
                              (labels.active, labels.eligible, labels.outcome)))  # fmt: skip
 
 
+def class_weights(
+    active: Bool[Tensor, "quanta events"], eligible: Bool[Tensor, "quanta events"]
+) -> Float[Tensor, "quanta events"]:
+    """What each label counts, one in all: quanta alike, and of each quantum both classes alike.
+
+    >>> class_weights(torch.tensor([[1, 0, 0, 1]]).bool(), torch.tensor([[1, 1, 1, 0]]).bool())
+    tensor([[0.5000, 0.2500, 0.2500, 0.0000]])
+    """
+    classes = torch.stack([eligible & active, eligible & ~active]).float()
+    count = classes.sum(-1, keepdim=True)
+    seen = (count > 0).float().sum(0)
+    weight = (classes / count.clamp(min=1)).sum(0) / seen.clamp(min=1)
+    return weight / (seen > 0).sum().clamp(min=1)
+
+
 def gate_loss(
     gate: Float[Tensor, "quanta events"],
     active: Bool[Tensor, "quanta events"],
@@ -47,12 +62,9 @@ def gate_loss(
     >>> gate_loss(gate, active, eligible)      # -log 1/2, whatever the classes' sizes
     tensor(0.6931)
     """
-    loss = nn.functional.binary_cross_entropy_with_logits(gate, active.float(), reduction="none")
-    classes = torch.stack([eligible & active, eligible & ~active]).float()
-    count = classes.sum(-1)
-    mean = (classes * loss).sum(-1) / count.clamp(min=1)
-    seen = (count > 0).float()
-    return (mean.sum(0) / seen.sum(0).clamp(min=1)).sum() / (seen.sum(0) > 0).sum().clamp(min=1)
+    return nn.functional.binary_cross_entropy_with_logits(
+        gate, active.float(), weight=class_weights(active, eligible), reduction="sum"
+    )
 
 
 class SupervisedQModel(nn.Module):

@@ -57,6 +57,9 @@ def _through_time(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
             table = through_time(fitted.of(recipe)[0])
             label = recipe if place == 0 else None
             axes.plot(table["step"], 100 * table["agreement"], color=colour, linewidth=1.1, alpha=0.8, label=label)
+            decided = f"{recipe}, source decided" if place == 0 else None
+            axes.plot(table["step"], 100 * table["decided"], color=colour, linewidth=0.9, linestyle=":", alpha=0.8,
+                      label=decided)  # fmt: skip
     for place, fitted in enumerate(evidence.values()):
         table = through_time(fitted.runs[0])
         label = "accuracy of the source" if place == 0 else None
@@ -77,10 +80,10 @@ def _cost(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
             color=colour,
             alpha=0.6,
             linewidths=0,
-            label=f"{recipe}, {100 * parameter_share(found[0]):.0f} % of the parameters",
+            label=f"{recipe}, {100 * parameter_share(found[0]):.0f} % of parameters",
         )
     axes.axhline(95, color="black", linewidth=0.6, linestyle=":")
     axes.axvline(8, color="black", linewidth=0.6, linestyle=":")
     axes.set(xlabel="active writers per event", ylabel="agreement with the source (%)")
-    axes.legend(loc="upper left", bbox_to_anchor=(0, 0.95), markerscale=0.6)
+    axes.legend(loc="lower right", markerscale=0.6)
     title(axes, "c", "agreement and its cost; dotted: the aim")
