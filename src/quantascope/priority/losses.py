@@ -135,7 +135,13 @@ class NamedOnce:
 
     def __call__(self, tensors: Mapping[str, Tensor], batch: Any) -> Float[Tensor, " events"]:
         tied = {alias: tensors[name] for alias, name in self.aliases.items() if name in tensors}
-        return self.losses({**tensors, **tied}, batch)
+        losses = self.losses({**tensors, **tied}, batch)
+        if losses.ndim != 1:
+            raise InvalidConfig(
+                f"the losses of a batch have shape {list(losses.shape)}; give one for each event in one "
+                "dimension, as with reduction='none' and flatten()"
+            )
+        return losses
 
 
 def once(tensors: Mapping[str, Tensor], aliases: Mapping[str, str]) -> dict[str, Tensor]:

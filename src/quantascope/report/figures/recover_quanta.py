@@ -7,22 +7,24 @@ from matplotlib.figure import Figure
 
 from quantascope.experiments import Reproduction
 from quantascope.experiments.recover_quanta import MeasuredSource, RecoverQuanta
+from quantascope.experiments.result import Estimate
 from quantascope.priority import Rule
 from quantascope.report.figures.discovery import acquisition_panel, map_panel
 from quantascope.report.figures.style import BLUE, ORANGE, title
 
 
 def draw(reproduction: Reproduction) -> Figure:
-    """Curves of the first source under both rules, what each rule accounts for, and the map of supports."""
+    """Curves of the first source under both rules, what each accounts for, the null, and the map of supports."""
     config, evidence = reproduction.config, reproduction.evidence
     first = next(iter(evidence.values()))
-    figure = Figure(figsize=(11, 7.5))
-    grid = figure.add_gridspec(2, 3, height_ratios=(1, 1.15))
+    figure = Figure(figsize=(13, 7.5))
+    grid = figure.add_gridspec(2, 4, height_ratios=(1, 1.15))
     for column, rule in enumerate(("gradient", "path")):
         found = first.discovery(rule, config.threshold)
         acquisition_panel(figure.add_subplot(grid[0, column]), found, letter="ab"[column])
     _completeness(figure.add_subplot(grid[0, 2]), config, evidence)
-    map_panel(figure.add_subplot(grid[1, :]), first.discovery("path", config.threshold), letter="d")
+    _discreteness(figure.add_subplot(grid[0, 3]), reproduction.result.figures)
+    map_panel(figure.add_subplot(grid[1, :]), first.discovery("path", config.threshold), letter="e")
     return figure
 
 
@@ -52,3 +54,20 @@ def _completeness(axes: Axes, config: RecoverQuanta, evidence: Mapping[str, Meas
     axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     axes.legend(loc="best", handletextpad=0.2)
     title(axes, "c", "completeness of the field")
+
+
+def _discreteness(axes: Axes, figures: Mapping[str, Estimate]) -> None:
+    """Corrective factors of each source, joined to those of its surrogate with continuous loadings."""
+    for suffix, rule, colour in (("", "gradient", ORANGE), ("_path", "path", BLUE)):
+        (own_factors, own_explained), (factors, explained) = (
+            [figures[f"corrective_{what}{of}{suffix}"].values for what in ("factors", "explained")]
+            for of in ("", "_surrogate_loadings")
+        )
+        axes.plot(
+            [own_factors, factors], [own_explained, explained], color=colour, linewidth=0.6, alpha=0.6, zorder=1
+        )
+        axes.scatter(factors, explained, s=24, facecolors="white", edgecolors=colour, label=f"{rule}: surrogate")
+        axes.scatter(own_factors, own_explained, s=24, color=colour, linewidths=0, label=f"{rule}: source")
+    axes.set(xlabel="corrective factors", ylabel="training SSE explained (%)")
+    axes.legend(loc="best", handletextpad=0.2)
+    title(axes, "d", "sources and continuous surrogates")
