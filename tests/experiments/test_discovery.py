@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
 
 from quantascope.artefact import read_facts, write_tensors
@@ -67,6 +68,9 @@ def test_a_source_is_read_from_its_folder(source):
 
 def test_folders_that_are_no_source_say_what_they_are(tmp_path, source):
     with pytest.raises(DamagedArtefact, match="is not a run; make one with quantascope train number-naming"):
+        read_source(tmp_path)
+    save_file({"weight": torch.zeros(1)}, tmp_path / "model-10.safetensors")
+    with pytest.raises(DamagedArtefact, match="holds checkpoints but is not a run of number naming; measure your"):
         read_source(tmp_path)
     RunDirectory.open(tmp_path / "other", HSPLearner())
     with pytest.raises(RunMismatch, match="is a run of HSPLearner, not of number naming"):

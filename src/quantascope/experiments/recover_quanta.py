@@ -229,7 +229,7 @@ def _discreteness(found: Sequence[Discovery], by: str, draws: int) -> list[tuple
         for one in found
     ]
 
-    def over(key: str, of: str, value: Callable[[Discreteness], Sequence[float] | np.ndarray]) -> None:
+    def over(key: str, of: str, value: Callable[[Discreteness], np.ndarray]) -> None:
         each = np.array([np.mean([value(draw) for draw in own], 0) for own in compared])
         says = (
             ("factors", "corrective factors", "factors", 1),
@@ -241,8 +241,8 @@ def _discreteness(found: Sequence[Discovery], by: str, draws: int) -> list[tuple
                 (f"corrective_{what}{key}", Estimate.over_runs(f"{words}{of}, {by}", scale * values, unit))
             )
 
-    def size(fit: CorrectiveFit) -> tuple[float, float]:
-        return sum(fit.numbers), fit.explained
+    def size(fit: CorrectiveFit) -> np.ndarray:
+        return np.array([sum(fit.numbers), fit.explained])
 
     figures: list[tuple[str, Estimate]] = []
     over("", "", lambda one: size(one.field))
