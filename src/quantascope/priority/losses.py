@@ -72,7 +72,7 @@ class ModuleLosses:
         """Names of tensors that training changes, if at all, by other means than their gradient."""
         return frozenset(name for name, _ in self.module.named_buffers())
 
-    def __call__(self, parameters: Mapping[str, Tensor], batch: Any) -> Float[Tensor, " events"]:
+    def __call__(self, parameters: Mapping[str, Tensor], batch: Any) -> Tensor:
         parameters = once(parameters, self.aliases)
         own = {name: self._found(name, needed, parameters) for name, needed in self.module.named_parameters()}
         # A forward pass may write to buffers; it gets copies.

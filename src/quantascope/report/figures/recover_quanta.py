@@ -57,17 +57,13 @@ def _completeness(axes: Axes, config: RecoverQuanta, evidence: Mapping[str, Meas
 
 
 def _discreteness(axes: Axes, figures: Mapping[str, Estimate]) -> None:
-    """Corrective factors of each source, joined to those of its surrogate with continuous loadings."""
-    for suffix, rule, colour in (("", "gradient", ORANGE), ("_path", "path", BLUE)):
-        (own_factors, own_explained), (factors, explained) = (
-            [figures[f"corrective_{what}{of}{suffix}"].values for what in ("factors", "explained")]
-            for of in ("", "_surrogate_loadings")
-        )
-        axes.plot(
-            [own_factors, factors], [own_explained, explained], color=colour, linewidth=0.6, alpha=0.6, zorder=1
-        )
-        axes.scatter(factors, explained, s=24, facecolors="white", edgecolors=colour, label=f"{rule}: surrogate")
-        axes.scatter(own_factors, own_explained, s=24, color=colour, linewidths=0, label=f"{rule}: source")
-    axes.set(xlabel="corrective factors", ylabel="training SSE explained (%)")
-    axes.legend(loc="best", handletextpad=0.2)
-    title(axes, "d", "sources and continuous surrogates")
+    """How much better each source is explained than its surrogate, and that than a surrogate of its own."""
+    kinds = {"source over\nits surrogate": "_beyond_loadings", "surrogate over\nits own surrogate": "_control"}
+    for suffix, colour, shift in (("", ORANGE, -0.12), ("_path", BLUE, 0.12)):
+        for place, kind in enumerate(kinds.values()):
+            more = figures[f"corrective_as_many_explained{kind}{suffix}"].values
+            axes.scatter([place + shift] * len(more), more, color=colour, s=24, alpha=0.8, linewidths=0)
+    axes.axhline(0, color="black", linewidth=0.8)
+    axes.set_xticks(range(len(kinds)), list(kinds))
+    axes.set(xlim=(-0.5, len(kinds) - 0.5), ylabel="SSE explained by as many factors (points)")
+    title(axes, "d", "binary beyond continuous?")
