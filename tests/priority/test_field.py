@@ -389,7 +389,7 @@ def test_a_mean_in_place_of_event_losses_and_an_unknown_rule_are_refused(sgd):
     with pytest.raises(InvalidConfig, match=r"have shape \[\]; give one for each event in one dimension"):
         priority_field(sgd.trajectory, mean, GROUPS, train=sgd.events)
     with pytest.raises(InvalidConfig, match="there is no rule 'grad'; there are gradient and path"):
-        measure(sgd, rule="grad")
+        field_module.check_rule("grad")
 
 
 def test_one_checkpoint_or_no_examples_are_too_few(sgd):

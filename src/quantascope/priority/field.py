@@ -141,8 +141,7 @@ def priority_field(
     >>> field.values.shape, round(field.completeness, 4)
     ((1, 3, 4), 1.0)
     """
-    if rule not in get_args(Rule):
-        raise InvalidConfig(f"there is no rule '{rule}'; there are {' and '.join(get_args(Rule))}")
+    check_rule(rule)
     if len(trajectory) < 2:
         raise InvalidConfig(f"a priority field needs at least two checkpoints, not {len(trajectory)}")
     if rule == "gradient":
@@ -163,6 +162,12 @@ def priority_field(
         other=torch.stack([column["other"] for column in columns], -1).numpy(),
         losses=torch.stack([*(column["losses"] for column in columns), last], -1).numpy(),
     )
+
+
+def check_rule(rule: str) -> None:
+    """Refuse a rule that there is not."""
+    if rule not in get_args(Rule):
+        raise InvalidConfig(f"there is no rule '{rule}'; there are {' and '.join(get_args(Rule))}")
 
 
 def resolve_groups(
