@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
 
 from quantascope.artefact import read_facts, write_tensors
@@ -17,7 +18,7 @@ from quantascope.experiments.naming_source import NamingSource, learn_naming, na
 from quantascope.experiments.recover_quanta import RecoverQuanta
 from quantascope.experiments.source_audit import audit_run, first_order_field
 from quantascope.models import TransformerConfig
-from quantascope.priority import Factors, explained_share
+from quantascope.priority import Factors, explained_share, factorize
 from quantascope.run import RunDirectory
 from quantascope.training import OptimizerConfig
 
@@ -67,6 +68,9 @@ def test_a_source_is_read_from_its_folder(source):
 
 def test_folders_that_are_no_source_say_what_they_are(tmp_path, source):
     with pytest.raises(DamagedArtefact, match="is not a run; make one with quantascope train number-naming"):
+        read_source(tmp_path)
+    save_file({"weight": torch.zeros(1)}, tmp_path / "model-10.safetensors")
+    with pytest.raises(DamagedArtefact, match="holds checkpoints but is not a run of number naming; measure your"):
         read_source(tmp_path)
     RunDirectory.open(tmp_path / "other", HSPLearner())
     with pytest.raises(RunMismatch, match="is a run of HSPLearner, not of number naming"):
@@ -172,7 +176,11 @@ def test_an_audit_sees_wrong_checkpoints_by_their_loss_even_the_first_and_one_in
 def test_the_claims_measure_tiny_sources(tmp_path):
     tiny = TINY.replace({"steps": 6, "intervals": 3})
     config = RecoverQuanta(
-        source=tiny, seeds=(0, 1), unstable=tiny.replace({"replays": 0}), unstable_seeds=(2,), draws=1
+        source=tiny,
+        seeds=(0, 1),
+        unstable=tiny.replace({"replays": 0}),
+        unstable_seeds=(2,),
+        draws=1,
     )
     evidence = {
         label: recover_quanta.measured_source(run, tmp_path / label)
@@ -181,6 +189,11 @@ def test_the_claims_measure_tiny_sources(tmp_path):
     figures = recover_quanta.measure(config, evidence)
     assert figures["completeness_path"].mean == pytest.approx(1, abs=0.02)
     assert figures["factors"].mean == sum(figures[f"factors_layer_{layer}"].mean for layer in (0, 1))
+    for what in ("corrective_factors", "corrective_explained"):
+        own, null, beyond = (
+            figures[f"{what}{key}_path"].values for key in ("", "_surrogate_loadings", "_beyond_loadings")
+        )
+        np.testing.assert_allclose(np.subtract(own, null), beyond)
     sources = {label: evidence[label] for label in ("seed-0", "seed-1")}
     order = acquisition_order.measure(
         acquisition_order.AcquisitionOrder(source=tiny, seeds=(0, 1), draws=1), sources
@@ -214,8 +227,8 @@ def test_nulls_stand_beside_the_figures_and_are_the_same_at_every_call(found):
         assert (found.complexity_of(first[0]) >= 1).all()
     for kind in ("loadings", "gaussian"):
         first, again = found.surrogates(kind, 2), found.surrogates(kind, 2)
-        np.testing.assert_array_equal(first[1].curves, again[1].curves)
-        assert (layer_sums(first[0], 2) <= 1).all()
+        np.testing.assert_array_equal(first[1], again[1])
+        assert (layer_sums(factorize(first[0]), 2) <= 1).all()
     np.testing.assert_allclose(
         found.explained_in_training, explained_share(found.factors, found.trained.values), rtol=1e-4
     )

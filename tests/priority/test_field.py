@@ -23,7 +23,9 @@ GROUPS = {"first": "blocks.0.*", "second": "blocks.1.*"}
 
 
 def measure(learned, **options):
-    return priority_field(learned.trajectory, learned.losses, GROUPS, train=learned.events, **options)
+    return priority_field(
+        learned.trajectory, learned.losses, GROUPS, train=learned.events, **{"rule": "gradient"} | options
+    )
 
 
 def event_gradients(learned, index):
@@ -109,7 +111,7 @@ def test_the_memory_that_is_used_stays_within_the_budget(sgd):
 
 
 def test_too_little_memory_says_how_much_is_needed(sgd):
-    with pytest.raises(InvalidConfig, match=r"a memory budget of 0\.00 MB is too little for one example; give at"):
+    with pytest.raises(InvalidConfig, match=r"a memory budget of 1\.00 kB is too little for one example; give at"):
         measure(sgd, memory=1e3)
 
 
@@ -222,7 +224,7 @@ def test_a_tied_tensor_is_credited_once_whatever_name_its_layer_has(tied, by_nam
         for loss in each
     ]
     for name in ("embedding.weight", "head.weight"):
-        field = priority_field(trajectory, losses, {"tied": name}, train=tokens)
+        field = priority_field(trajectory, losses, {"tied": name}, train=tokens, rule="gradient")
         np.testing.assert_allclose(field.values[0, :, 0], expected, rtol=1e-4, atol=1e-7)
     path = priority_field(trajectory, losses, {"tied": "head.weight"}, train=tokens, rule="path")
     assert path.completeness == pytest.approx(1, abs=0.01)
@@ -291,7 +293,7 @@ def test_buffers_are_credited_along_the_path_outside_layers_and_by_no_gradient(n
     everything = priority_field(trajectory, losses, {"all": "*"}, train=inputs, rule="path", tolerance=1e-4)
     assert everything.completeness == pytest.approx(1, abs=1e-3)
     assert np.abs(everything.other).max() > 1e-4  # the running statistics moved
-    first_order = priority_field(trajectory, losses, {"all": "*"}, train=inputs)
+    first_order = priority_field(trajectory, losses, {"all": "*"}, train=inputs, rule="gradient")
     assert np.abs(first_order.other).max() == 0
     with pytest.raises(InvalidConfig, match=r"layer 'statistics' \(norm.running_\*\) matches no parameter"):
         priority_field(trajectory, losses, {"statistics": "norm.running_*"}, train=inputs)
@@ -372,6 +374,24 @@ def test_a_non_finite_loss_names_event_and_step(tmp_path):
         priority_field(Trajectory.open(tmp_path), losses, {"all": "*"}, train=torch.tensor([[1.0], [0.0], [2.0]]))
 
 
+def test_a_non_finite_loss_at_the_last_checkpoint_is_seen_too(tmp_path):
+    model = nn.Linear(1, 1)
+    recorder = Recorder(model, tmp_path, steps=1)
+    model.weight.data.fill_(torch.nan)
+    recorder.step(0.1)
+    losses = ModuleLosses(model, lambda model, batch: model(batch).squeeze(1).square())
+    with pytest.raises(InvalidConfig, match=r"the loss of event 0 is nan at step 1 \(1 of 1 are not finite\)"):
+        priority_field(Trajectory.open(tmp_path), losses, {"all": "*"}, train=torch.ones(1, 1))
+
+
+def test_a_mean_in_place_of_event_losses_and_an_unknown_rule_are_refused(sgd):
+    mean = ModuleLosses(sgd.losses.module, lambda model, batch: event_cross_entropy(model, batch).mean())
+    with pytest.raises(InvalidConfig, match=r"have shape \[\]; give one for each event in one dimension"):
+        priority_field(sgd.trajectory, mean, GROUPS, train=sgd.events)
+    with pytest.raises(InvalidConfig, match="there is no rule 'grad'; there are gradient and path"):
+        field_module.check_rule("grad")
+
+
 def test_one_checkpoint_or_no_examples_are_too_few(sgd):
     with pytest.raises(InvalidConfig, match="at least two checkpoints, not 1"):
         priority_field(sgd.trajectory.at([0]), sgd.losses, GROUPS, train=sgd.events)
@@ -384,7 +404,7 @@ def test_the_gradient_rule_needs_learning_rates(sgd):
         {int(step): files for step, files in zip(sgd.trajectory.steps, sgd.trajectory.files, strict=True)}
     )
     with pytest.raises(InvalidConfig, match="do not say their learning rates; use the path rule"):
-        priority_field(foreign, sgd.losses, GROUPS, train=sgd.events)
+        priority_field(foreign, sgd.losses, GROUPS, train=sgd.events, rule="gradient")
     field = priority_field(foreign, sgd.losses, GROUPS, train=sgd.events, rule="path")
     np.testing.assert_allclose(field.values, measure(sgd, rule="path").values, rtol=1e-5)
 

@@ -49,6 +49,16 @@ def test_an_impossible_schedule_is_refused(tmp_path):
         Recorder(nn.Linear(1, 1), tmp_path, steps=0)
 
 
+def test_a_new_run_among_the_checkpoints_of_an_earlier_one_is_refused(tmp_path):
+    model = nn.Linear(1, 1)
+    recorder = Recorder(model, tmp_path, steps=1)
+    recorder.step(0.5)
+    with pytest.raises(InvalidConfig, match="has checkpoints up to step 1 already; name another folder"):
+        Recorder(model, tmp_path, steps=1)
+    Recorder(model, tmp_path, steps=1, at=1, mass=0.5).step(0.5)
+    assert repr(Trajectory.open(tmp_path)) == "Trajectory(3 checkpoints, steps 0 to 2)"
+
+
 def test_fewer_steps_of_a_trajectory_sum_the_rates_between_them(tmp_path):
     recorder = Recorder(nn.Linear(1, 1), tmp_path, steps=1)
     for _ in range(6):

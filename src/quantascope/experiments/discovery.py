@@ -39,7 +39,7 @@ from quantascope.priority import (
 )
 from quantascope.priority.baselines import nmf_explained, svd_explained
 from quantascope.priority.packets import Packet, random_packets
-from quantascope.priority.surrogate import gaussian_surrogate, loading_surrogate
+from quantascope.priority.surrogate import Values, gaussian_surrogate, loading_surrogate
 from quantascope.run import RunDirectory
 from quantascope.tasks.number_naming import VOCABULARY, naming_events
 
@@ -179,11 +179,11 @@ class Discovery:
         """Share of each layer's squared training priority that the factors explain."""
         return layer_sums(self.factors, len(self.trained.layers))
 
-    def surrogates(self, kind: SurrogateKind, draws: int) -> list[Factors]:
-        """The factors of fields that are alike in time and have continuous loadings."""
+    def surrogates(self, kind: SurrogateKind, draws: int) -> list[Values]:
+        """Fields that are alike in time and have continuous loadings; draws are the same at every call."""
         values = self.trained.values
-        drawn = loading_surrogate(values, self.per_layer) if kind == "loadings" else gaussian_surrogate(values)
-        return [factorize(drawn(np.random.default_rng(draw)), threshold=self.threshold) for draw in range(draws)]
+        draw = loading_surrogate(values, self.per_layer) if kind == "loadings" else gaussian_surrogate(values)
+        return [draw(np.random.default_rng(number)) for number in range(draws)]
 
     @cached_property
     def _mlp_updates(self) -> Float[np.ndarray, "layers intervals parameters"]:

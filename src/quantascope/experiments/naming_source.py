@@ -28,6 +28,7 @@ from quantascope.training import (
     Trajectory,
     train,
 )
+from quantascope.training.trajectory import find_checkpoints
 
 METRICS = "metrics.parquet"
 REPORTED = ("training", "test", "zero_gap", "short_tail")
@@ -156,6 +157,11 @@ def read_source(path: Path) -> Source:
     """The trained source in a run directory."""
     file = path / "config.json"
     if not file.is_file():
+        if path.is_dir() and find_checkpoints(path):
+            raise DamagedArtefact(
+                f"{path} holds checkpoints but is not a run of number naming; measure your own model with "
+                "quantascope.priority_field, as docs/discovery.md shows"
+            )
         raise DamagedArtefact(f"{path} is not a run; make one with quantascope train number-naming --out {path}")
     found: Any = read_json(file)
     if not isinstance(found, dict) or not isinstance(found.get("config"), dict):

@@ -6,8 +6,10 @@ stability, where the loss of the full batch oscillates while it falls, to show w
 Without momentum (β1 = 0) the edge is reached by steps short enough for the loss along one to be integrated.
 
 Two kinds of nulls stand beside the figures. Surrogate fields with continuous loadings say how many factors, and
-how much explained, the factorization finds where nothing is binary. Random packets, sets of as many events as the
-factors have or single events, say how well the curves of any events follow the held-out improvement.
+how much explained, the factorization finds where nothing is binary. The corrective factorization is compared with
+them as well: on planted fields it can tell overlapping binary supports from continuous loadings. Random packets,
+sets of as many events as the factors have or single events, say how well the curves of any events follow the
+held-out improvement.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +23,8 @@ from quantascope.experiments.claim import Claim
 from quantascope.experiments.discovery import Discovery, SurrogateKind, layer_sums, measure_field
 from quantascope.experiments.naming_source import NamingSource, Source, learn_naming
 from quantascope.experiments.result import Estimate
-from quantascope.priority import PriorityField, Rule
+from quantascope.priority import PriorityField, Rule, factorize
+from quantascope.priority.discreteness import CorrectiveFit, Discreteness, discreteness
 from quantascope.priority.packets import Packet
 from quantascope.run import RunDirectory
 from quantascope.training import OptimizerConfig, Progress
@@ -45,6 +48,8 @@ class RecoverQuanta(Config):
     unstable_seeds: Seeds = (0, 1, 2)
     draws: Positive = 10
     """How often each null is drawn for each source; its mean over draws is the source's."""
+    corrective_draws: Positive = 1
+    """The same for surrogates that are factored correctively, which takes some seconds each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +118,7 @@ def measure(config: RecoverQuanta, evidence: Mapping[str, MeasuredSource]) -> di
         figures |= {f"{key}{suffix}": one for key, one in _figures(found, by, held_out_only=panel != "priority")}
         if panel == "priority":
             figures |= {f"{key}{suffix}": one for key, one in _nulls(found, by, config.draws)}
+            figures |= {f"{key}{suffix}": one for key, one in _discreteness(found, by, config.corrective_draws)}
     for label, chosen in (("", sources), ("_unstable", unstable)):
         what = "Adam at the edge of stability" if label else "sources"
         for rule in ("gradient", "path"):
@@ -190,7 +196,9 @@ def _nulls(found: Sequence[Discovery], by: str, draws: int) -> list[tuple[str, E
         ("gaussian", "Gaussian fields of the same covariance"),
     )
     for kind, what in kinds:
-        drawn = [one.surrogates(kind, draws) for one in found]
+        drawn = [
+            [factorize(values, threshold=one.threshold) for values in one.surrogates(kind, draws)] for one in found
+        ]
         counts = [np.mean([len(factors) for factors in own]) for own in drawn]
         shares = 100 * np.array([np.mean([layer_sums(one, len(layers)) for one in own], 0) for own in drawn])
         figures.append(
@@ -211,6 +219,39 @@ def _nulls(found: Sequence[Discovery], by: str, draws: int) -> list[tuple[str, E
         r = [np.mean([one.improvement_correlation_of(p) for p in one.packets(of, draws)]) for one in found]
         says = f"mean curve of {what} and held-out improvement, {by}"
         figures.append((f"nll_correlation_random_{of}", Estimate.over_runs(says, r)))
+    return figures
+
+
+def _discreteness(found: Sequence[Discovery], by: str, draws: int) -> list[tuple[str, Estimate]]:
+    """Corrective factors of each source's field and of its surrogates, and source by source what is between."""
+    compared = [
+        [discreteness(one.trained.values, threshold=one.threshold, draw=draw) for draw in range(draws)]
+        for one in found
+    ]
+
+    def over(key: str, of: str, value: Callable[[Discreteness], np.ndarray]) -> None:
+        each = np.array([np.mean([value(draw) for draw in own], 0) for own in compared])
+        says = (
+            ("factors", "corrective factors", "factors", 1),
+            ("explained", "training SSE explained by corrective factors", "%", 100),
+            ("as_many_explained", "training SSE explained by as many corrective factors", "%", 100),
+        )
+        for (what, words, unit, scale), values in zip(says, each.T, strict=False):
+            figures.append(
+                (f"corrective_{what}{key}", Estimate.over_runs(f"{words}{of}, {by}", scale * values, unit))
+            )
+
+    def size(fit: CorrectiveFit) -> np.ndarray:
+        return np.array([sum(fit.numbers), fit.explained])
+
+    figures: list[tuple[str, Estimate]] = []
+    over("", "", lambda one: size(one.field))
+    over("_surrogate_loadings", " of fields with continuous loadings", lambda one: size(one.loadings))
+    over("_surrogate_gaussian", " of Gaussian fields", lambda one: size(one.gaussian))
+    over("_beyond_loadings", " beyond continuous loadings", lambda one: one.field.beyond(one.loadings))
+    over("_beyond_gaussian", " beyond Gaussian fields", lambda one: one.field.beyond(one.gaussian))
+    over("_control", " of a surrogate beyond its own", lambda one: one.loadings.beyond(one.control))
+    over("_excess", " beyond continuous loadings and the control", lambda one: one.excess)
     return figures
 
 

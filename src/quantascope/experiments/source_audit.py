@@ -93,7 +93,8 @@ def other_losses(source: Source) -> list[Finding]:
 def first_order_field(source: Source) -> PriorityField:
     """The gradient rule over all parameters together, on the training events."""
     trajectory = source.trajectory.at(source.config.interval_steps)
-    return priority_field(trajectory, ModuleLosses(source.config.build()), {"all": "*"}, train=source.events)
+    losses = ModuleLosses(source.config.build())
+    return priority_field(trajectory, losses, {"all": "*"}, train=source.events, rule="gradient")
 
 
 def _is_source(path: Path) -> bool:

@@ -12,6 +12,9 @@ It differs from `factorize` in two ways, and it has no threshold.
 On planted fields it finds overlapping factors exactly where the greedy one does not (docs/discovery.md).
 """
 
+from collections import deque
+from collections.abc import Iterator
+
 import numpy as np
 from jaxtyping import Bool, Float
 
@@ -53,8 +56,8 @@ def factorize_corrective(
     check_field(values)
     found: list[tuple[int, Component, float]] = []
     for layer, field in enumerate(values.astype(np.float64)):
-        supports, curves = _fit_layer(field, [seed, layer], most)
-        found += [(layer, *one) for one in _removed_in_order(field, supports, curves)]
+        for last in deque(stages(field, [seed, layer], most), maxlen=1):
+            found += [(layer, *one) for one in _removed_in_order(field, *last)]
     return gather(found, values.shape[1], values.shape[2])
 
 
@@ -69,7 +72,8 @@ def assign_jointly(factors: Factors, values: Float[np.ndarray, "layers events in
     return gather(found, values.shape[1], values.shape[2])
 
 
-def _fit_layer(field: Field, seed: list[int], most: int) -> tuple[Supports, Curves]:
+def stages(field: Field, seed: list[int], most: int = MOST_FACTORS) -> Iterator[tuple[Supports, Curves]]:
+    """The factors of one layer, fitted together, after each that was added."""
     supports = np.zeros((0, field.shape[0]), dtype=bool)
     curves = np.zeros((0, field.shape[1]))
     least, residual = _NEGLIGIBLE * squared_sum(field), field.copy()
@@ -80,8 +84,8 @@ def _fit_layer(field: Field, seed: list[int], most: int) -> tuple[Supports, Curv
             break
         supports, curves = np.vstack([supports, component.support]), np.vstack([curves, component.curve])
         supports, curves = _refit(field, supports, curves)
+        yield supports, curves
         residual = field - supports.T.astype(np.float64) @ curves
-    return supports, curves
 
 
 def _removed_from_noise(residual: Field, rng: np.random.Generator) -> float:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -104,7 +104,7 @@ def priority_field(
     *,
     train: Examples,
     events: Examples | None = None,
-    rule: Rule = "gradient",
+    rule: Rule = "path",
     tolerance: float = 0.01,
     memory: float = 2e9,
     engine: Executor | None = None,
@@ -141,6 +141,7 @@ def priority_field(
     >>> field.values.shape, round(field.completeness, 4)
     ((1, 3, 4), 1.0)
     """
+    check_rule(rule)
     if len(trajectory) < 2:
         raise InvalidConfig(f"a priority field needs at least two checkpoints, not {len(trajectory)}")
     if rule == "gradient":
@@ -151,8 +152,8 @@ def priority_field(
     members = resolve_groups(groups, start, asked)
     chunk = _fitting(asked, asked.tensors(start), train, measured, rule, memory)
     interval = Interval(trajectory, asked, members, train, measured, rule, tolerance, chunk, parts)
+    _, last = (interval.checked_losses(index) for index in (0, len(trajectory) - 1))
     columns = _measure(interval, len(trajectory) - 1, engine, progress)
-    last = interval.losses(interval.tensors(len(trajectory) - 1))
     return PriorityField(
         rule=rule,
         layers=tuple(members),
@@ -161,6 +162,12 @@ def priority_field(
         other=torch.stack([column["other"] for column in columns], -1).numpy(),
         losses=torch.stack([*(column["losses"] for column in columns), last], -1).numpy(),
     )
+
+
+def check_rule(rule: str) -> None:
+    """Refuse a rule that there is not."""
+    if rule not in get_args(Rule):
+        raise InvalidConfig(f"there is no rule '{rule}'; there are {' and '.join(get_args(Rule))}")
 
 
 def resolve_groups(
@@ -332,6 +339,12 @@ class Interval:
         inside = {name for names in self.members.values() for name in names}
         groups = [*self.members.values(), tuple(name for name in way if name not in inside)]
         return [{name: way[name] for name in names} for names in groups]
+
+    def checked_losses(self, index: int) -> Float[Tensor, " events"]:
+        """The losses at a checkpoint, all of them finite."""
+        losses = self.losses(self.tensors(index))
+        self._check_losses(losses, index)
+        return losses
 
     def _check_losses(self, losses: Float[Tensor, " events"], index: int) -> None:
         bad = (~torch.isfinite(losses)).nonzero().flatten()

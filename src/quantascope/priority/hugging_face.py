@@ -23,7 +23,15 @@ def read_pretrained(shards: Shards) -> dict[str, Tensor]:
         transformers = importlib.import_module("transformers")  # which no type checker should read
     except ImportError:
         raise InvalidConfig("transformers is not installed; pip install 'quantascope[transformers]'") from None
-    return transformers.AutoModelForCausalLM.from_pretrained(shards[0].parent).state_dict()
+    # A bar for each of many checkpoints, each of which is read several times, would bury everything else.
+    bars = transformers.utils.logging
+    shown = bars.is_progress_bar_enabled()
+    bars.disable_progress_bar()
+    try:
+        return transformers.AutoModelForCausalLM.from_pretrained(shards[0].parent).state_dict()
+    finally:
+        if shown:
+            bars.enable_progress_bar()
 
 
 def causal_lm_losses(model: Any, tokens: Int[Tensor, "rows length"]) -> Float[Tensor, " events"]:

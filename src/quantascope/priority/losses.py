@@ -72,7 +72,7 @@ class ModuleLosses:
         """Names of tensors that training changes, if at all, by other means than their gradient."""
         return frozenset(name for name, _ in self.module.named_buffers())
 
-    def __call__(self, parameters: Mapping[str, Tensor], batch: Any) -> Float[Tensor, " events"]:
+    def __call__(self, parameters: Mapping[str, Tensor], batch: Any) -> Tensor:
         parameters = once(parameters, self.aliases)
         own = {name: self._found(name, needed, parameters) for name, needed in self.module.named_parameters()}
         # A forward pass may write to buffers; it gets copies.
@@ -135,7 +135,13 @@ class NamedOnce:
 
     def __call__(self, tensors: Mapping[str, Tensor], batch: Any) -> Float[Tensor, " events"]:
         tied = {alias: tensors[name] for alias, name in self.aliases.items() if name in tensors}
-        return self.losses({**tensors, **tied}, batch)
+        losses = self.losses({**tensors, **tied}, batch)
+        if losses.ndim != 1:
+            raise InvalidConfig(
+                f"the losses of a batch have shape {list(losses.shape)}; give one for each event in one "
+                "dimension, as with reduction='none' and flatten()"
+            )
+        return losses
 
 
 def once(tensors: Mapping[str, Tensor], aliases: Mapping[str, str]) -> dict[str, Tensor]:

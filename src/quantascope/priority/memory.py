@@ -67,4 +67,5 @@ def _peak(work: Callable[[slice], Any], examples: slice) -> int:
 
 
 def _shown(size: float) -> str:
-    return f"{size / 1e9:.2f} GB" if size >= 1e8 else f"{size / 1e6:.2f} MB"
+    scale, unit = next(((s, u) for s, u in ((1e9, "GB"), (1e6, "MB")) if size >= s / 10), (1e3, "kB"))
+    return f"{size / scale:.2f} {unit}"

@@ -1,5 +1,6 @@
 """One training loop for every model, and the trajectories that it keeps."""
 
+from quantascope.training.audit import Finding, audit
 from quantascope.training.history import History
 from quantascope.training.loop import Evaluation, Pace, Progress, TrainingConfig, train
 from quantascope.training.objective import GradientOf, Objective, Term
@@ -8,6 +9,7 @@ from quantascope.training.trajectory import Recorder, Trajectory
 
 __all__ = [
     "Evaluation",
+    "Finding",
     "GradientOf",
     "History",
     "Objective",
@@ -19,5 +21,6 @@ __all__ = [
     "Term",
     "TrainingConfig",
     "Trajectory",
+    "audit",
     "train",
 ]

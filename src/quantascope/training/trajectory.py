@@ -32,6 +32,8 @@ def checkpoint_file(folder: Path, step: int) -> Path:
 class Recorder:
     """Keeps a model's parameters at the given steps, or at every so many; three lines in any training loop.
 
+    A run that is taken up again says `at` which step, and the learning rates summed so far as its `mass`.
+
     >>> import tempfile
     >>> model, folder = nn.Linear(1, 1), tempfile.mkdtemp()
     >>> recorder = Recorder(model, folder, steps=2)
@@ -56,6 +58,7 @@ class Recorder:
             raise InvalidConfig(f"cannot keep a checkpoint every {steps} steps; give at least 1")
         self._model, self._folder, self._steps, self._made_by = model, Path(folder), steps, made_by
         self.at, self.mass = at, mass
+        self._refuse_another_run()
         self._keep()
 
     def step(self, learning_rate: float) -> None:
@@ -63,6 +66,14 @@ class Recorder:
         self.at += 1
         self.mass += learning_rate
         self._keep()
+
+    def _refuse_another_run(self) -> None:
+        """A new run among the checkpoints of an earlier one would be read as one trajectory."""
+        later = max(find_checkpoints(self._folder), default=0)
+        if later > self.at == 0 and not self._made_by:
+            raise InvalidConfig(
+                f"{self._folder} has checkpoints up to step {later} already; name another folder, or remove them"
+            )
 
     def _keep(self) -> None:
         due = self.at % self._steps == 0 if isinstance(self._steps, int) else self.at in self._steps
@@ -107,7 +118,7 @@ def load_shards(shards: Shards) -> dict[str, Tensor]:
     return tensors
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trajectory:
     """Checkpoints of one run in the order of their steps."""
 
@@ -172,6 +183,10 @@ class Trajectory:
     def __len__(self) -> int:
         """How many checkpoints there are."""
         return len(self.steps)
+
+    def __repr__(self) -> str:
+        """Steps without the list of files, which is long."""
+        return f"Trajectory({len(self)} checkpoints, steps {self.steps[0]} to {self.steps[-1]})"
 
     @property
     def learning_rate_mass(self) -> Float[np.ndarray, " intervals"]:

@@ -7,22 +7,24 @@ from matplotlib.figure import Figure
 
 from quantascope.experiments import Reproduction
 from quantascope.experiments.recover_quanta import MeasuredSource, RecoverQuanta
+from quantascope.experiments.result import Estimate
 from quantascope.priority import Rule
 from quantascope.report.figures.discovery import acquisition_panel, map_panel
 from quantascope.report.figures.style import BLUE, ORANGE, title
 
 
 def draw(reproduction: Reproduction) -> Figure:
-    """Curves of the first source under both rules, what each rule accounts for, and the map of supports."""
+    """Curves of the first source under both rules, what each accounts for, the null, and the map of supports."""
     config, evidence = reproduction.config, reproduction.evidence
     first = next(iter(evidence.values()))
-    figure = Figure(figsize=(11, 7.5))
-    grid = figure.add_gridspec(2, 3, height_ratios=(1, 1.15))
+    figure = Figure(figsize=(13, 7.5))
+    grid = figure.add_gridspec(2, 4, height_ratios=(1, 1.15))
     for column, rule in enumerate(("gradient", "path")):
         found = first.discovery(rule, config.threshold)
         acquisition_panel(figure.add_subplot(grid[0, column]), found, letter="ab"[column])
     _completeness(figure.add_subplot(grid[0, 2]), config, evidence)
-    map_panel(figure.add_subplot(grid[1, :]), first.discovery("path", config.threshold), letter="d")
+    _discreteness(figure.add_subplot(grid[0, 3]), reproduction.result.figures)
+    map_panel(figure.add_subplot(grid[1, :]), first.discovery("path", config.threshold), letter="e")
     return figure
 
 
@@ -52,3 +54,16 @@ def _completeness(axes: Axes, config: RecoverQuanta, evidence: Mapping[str, Meas
     axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     axes.legend(loc="best", handletextpad=0.2)
     title(axes, "c", "completeness of the field")
+
+
+def _discreteness(axes: Axes, figures: Mapping[str, Estimate]) -> None:
+    """How much better each source is explained than its surrogate, and that than a surrogate of its own."""
+    kinds = {"source over\nits surrogate": "_beyond_loadings", "surrogate over\nits own surrogate": "_control"}
+    for suffix, colour, shift in (("", ORANGE, -0.12), ("_path", BLUE, 0.12)):
+        for place, kind in enumerate(kinds.values()):
+            more = figures[f"corrective_as_many_explained{kind}{suffix}"].values
+            axes.scatter([place + shift] * len(more), more, color=colour, s=24, alpha=0.8, linewidths=0)
+    axes.axhline(0, color="black", linewidth=0.8)
+    axes.set_xticks(range(len(kinds)), list(kinds))
+    axes.set(xlim=(-0.5, len(kinds) - 0.5), ylabel="SSE explained by as many factors (points)")
+    title(axes, "d", "binary beyond continuous?")
