@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from quantascope.cli import main
+from quantascope.report.tables import qmodel_text
 
 TINY = ["steps=6", "intervals=3", "replays=2", "model.blocks=2", "model.width=8", "model.hidden=8"]
 SHORT = ["--set", "updates=4", "parts=6"]
@@ -30,6 +31,13 @@ def test_a_fit_shows_both_models_and_keeps_files_that_run_alone(run, capsys):
     told = json.loads(capsys.readouterr().out)
     assert (told["recipe"], told["panel"]) == ("faithful", "test")
     assert {"qmodel.json", "qmodel.safetensors"} <= {file.name for file in (run / "qmodel" / "faithful").iterdir()}
+
+
+def test_channels_are_listed_where_they_are_few_and_counted_where_they_are_many(run, capsys):
+    assert main(["fit", str(run), *SHORT, "--json"]) == 0
+    about = json.loads(capsys.readouterr().out)
+    assert "channels  A → B, A → C\n" in qmodel_text(about | {"channels": [["A", "B"], ["A", "C"]]})
+    assert "channels  40, in qmodel.json\n" in qmodel_text(about | {"channels": [["A", "B"]] * 40})
 
 
 @pytest.mark.parametrize("number", ["346", "800", "999999"])
