@@ -111,7 +111,7 @@ def test_interventions_are_those_of_the_first_fits(evidence):
     found = broken(evidence["qmodels-0"].of("faithful")[0])
     assert figures["deletion_drop"].values[0] == found.deleted.accuracy_drop
     assert figures["quantum_drop"].values[0] == max(one.accuracy_drop for one in found.quantum)
-    assert figures["deletion_drop_examples"].low <= found.deleted.accuracy_drop
+    assert figures["deletion_drop_events"].low <= found.deleted.accuracy_drop
 
 
 def test_channels_of_refits_are_compared_with_chance():

@@ -109,7 +109,7 @@ def measure(config: MessageInterventions, evidence: Mapping[str, FittedSource]) 
                 evidence, recipe, f"NLL gained, {says}", lambda run, worst=worst: _rise(worst(run)), "nats"
             )
             if found := worst(first):
-                figures[f"{prefix}{key}_drop_examples"] = _over_examples(
+                figures[f"{prefix}{key}_drop_events"] = _over_examples(
                     f"accuracy lost, {says}{named}, first source, interval over examples", found
                 )
         fits = next(iter(evidence.values())).of(recipe)
