@@ -67,7 +67,7 @@ def _through_time(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
     axes.axhline(90, color="black", linewidth=0.6, linestyle=":")
     axes.set(xlabel="training step of the source", ylabel="events (%)", ylim=(0, 101))
     axes.legend(loc="lower right")
-    title(axes, "b", "agreement at every replayed checkpoint; 90 %: the aim")
+    title(axes, "b", "agreement at each checkpoint; 90 %: the aim")
 
 
 def _cost(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
@@ -85,7 +85,7 @@ def _cost(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
     axes.axhline(95, color="black", linewidth=0.6, linestyle=":")
     axes.axvline(8, color="black", linewidth=0.6, linestyle=":")
     axes.set(xlabel="active writers per event", ylabel="agreement with the source (%)")
-    axes.legend(loc="center", markerscale=0.6)
+    axes.legend(loc="center left", markerscale=0.6)
     title(axes, "c", "agreement and its cost; dotted: the aim")
 
 
