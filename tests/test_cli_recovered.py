@@ -1,10 +1,12 @@
 """Fitting a Q-model and watching it, as a user does it."""
 
 import json
+import shutil
 
 import pytest
 
 from quantascope.cli import main
+from quantascope.report.tables import qmodel_text
 
 TINY = ["steps=6", "intervals=3", "replays=2", "model.blocks=2", "model.width=8", "model.hidden=8"]
 SHORT = ["--set", "updates=4", "parts=6"]
@@ -31,6 +33,13 @@ def test_a_fit_shows_both_models_and_keeps_files_that_run_alone(run, capsys):
     assert {"qmodel.json", "qmodel.safetensors"} <= {file.name for file in (run / "qmodel" / "faithful").iterdir()}
 
 
+def test_channels_are_listed_where_they_are_few_and_counted_where_they_are_many(run, capsys):
+    assert main(["fit", str(run), *SHORT, "--json"]) == 0
+    about = json.loads(capsys.readouterr().out)
+    assert "channels  A → B, A → C\n" in qmodel_text(about | {"channels": [["A", "B"], ["A", "C"]]})
+    assert "channels  40, in qmodel.json\n" in qmodel_text(about | {"channels": [["A", "B"]] * 40})
+
+
 @pytest.mark.parametrize("number", ["346", "800", "999999"])
 def test_a_trace_is_a_table_a_picture_and_json(run, number, capsys):
     assert main(["trace", str(run), number]) == 0
@@ -50,6 +59,9 @@ def test_a_trace_is_a_table_a_picture_and_json(run, number, capsys):
         (["trace", "RUN", "7", "--recipe", "distilled"], "has no distilled Q-model; make it with quantascope fit"),
         (["fit", "RUN", "--set", "updatez=3"], "unknown key 'updatez' in RecoveredFit; did you mean 'updates'?"),
         (["fit", "RUN", "--set", "updates=5"], "belongs to another config"),
+        (["fit", "RUN", "--set", "threshold=0.01"], "'threshold' is not for --set, it comes from the run"),
+        (["fit", "RUN", "--set", "source.seed=1"], "'source.seed' is not for --set"),
+        (["fit", "RUN", "--set", "recipe=distilled"], "'recipe' is not for --set"),
         (["fit", "nowhere"], "nowhere is not a run"),
     ],
 )
@@ -59,3 +71,51 @@ def test_mistakes_are_answered_in_one_line(run, arguments, complaint, capsys):
     assert captured.out == ""
     assert complaint in captured.err
     assert captured.err.count("\n") == 1
+
+
+@pytest.fixture
+def copied(run, tmp_path):
+    return shutil.copytree(run, tmp_path / "source")
+
+
+@pytest.mark.parametrize("file", ["qmodel.json", "qmodel.safetensors"])
+@pytest.mark.parametrize("content", [b"", b"{}", b'{"kind": "recovered Q-model", "width": -4}'])
+def test_a_damaged_qmodel_is_made_again_as_the_complaint_says(copied, file, content, capsys):
+    whole = (copied / "qmodel" / "faithful" / file).read_bytes()
+    (copied / "qmodel" / "faithful" / file).write_bytes(content)
+    capsys.readouterr()
+    assert main(["trace", str(copied), "346"]) == 2
+    complaint = capsys.readouterr().err
+    assert file in complaint
+    assert "remove it" in complaint
+    assert complaint.count("\n") == 1
+    (copied / "qmodel" / "faithful" / file).unlink()
+    assert main(["fit", str(copied), *SHORT]) == 0
+    assert (copied / "qmodel" / "faithful" / file).read_bytes() == whole
+
+
+@pytest.mark.parametrize("change", [{"width": -4}, {"blocks": 1}, {"layers": []}, {"vocabulary": 3}])
+def test_an_impossible_description_of_a_qmodel_is_refused_in_one_line(copied, change, capsys):
+    file = copied / "qmodel" / "faithful" / "qmodel.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    assert main(["trace", str(copied), "346"]) == 2
+    complaint = capsys.readouterr().err
+    assert "qmodel.json does not describe a recovered Q-model" in complaint
+    assert complaint.count("\n") == 1
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", '{"config": {}}', '{"config": []}'])
+def test_a_damaged_config_of_a_fit_is_refused_in_one_line(copied, content, capsys):
+    (copied / "qmodel" / "faithful" / "config.json").write_text(content)
+    assert main(["trace", str(copied), "346"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_qmodel_of_another_source_is_refused(run, tmp_path, capsys):
+    other = tmp_path / "other"
+    assert main(["train", "number-naming", "--out", str(other), "--seed", "1", "--set", *TINY]) == 0
+    shutil.copytree(run / "qmodel", other / "qmodel")
+    shutil.copy(run / "factors.safetensors", other)
+    capsys.readouterr()
+    assert main(["trace", str(other), "346"]) == 2
+    assert "is that of another source; remove it" in capsys.readouterr().err

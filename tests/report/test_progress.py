@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from quantascope.report.progress import SweepDisplay, _table
+from quantascope.report.progress import SweepDisplay, _table, one_run
 from quantascope.sweep import RunStatus
 
 STATUSES = [
@@ -42,3 +42,10 @@ def test_a_log_has_a_line_for_each_run_that_moves(capsys):
         "left",
     ]
     assert len(lines) == 2
+
+
+def test_a_single_run_says_that_it_prepares_before_its_first_step(capsys):
+    with one_run("source/distilled", steps=6000) as progress:
+        progress(0, float("nan"))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[1].split() == ["source/distilled", "(preparing)", "step", "0", "of", "6,000", "?", "left"]

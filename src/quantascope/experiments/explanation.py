@@ -177,7 +177,8 @@ def factor_subject(source: Source, factors: Factors, rule: Rule, properties: str
     """The supports that frozen curves assign to the events of a panel."""
     if not len(factors):
         raise InvalidConfig(
-            f"{source.path} has no factors to name; lower the threshold: quantascope discover RUN --threshold 0.01"
+            f"{source.path} has no factors to name; "
+            f"lower the threshold: quantascope discover {source.path} --threshold 0.01"
         )
 
     def units(panel: str, **measuring: Any) -> dict[str, Units]:

@@ -1,7 +1,7 @@
 """Messages matter inside the Q-model: what deleting and replacing them costs (section 5.2; appendix G.2).
 
-Beside the paper's two interventions stand all others, with intervals over events, and what the paper leaves open:
-whether a refit from another seed selects the same channels.
+Beside the paper's two interventions stand all others, with intervals over examples, and what the paper leaves
+open: whether a refit from another seed selects the same channels.
 """
 
 import itertools
@@ -93,7 +93,7 @@ def strongest(effects: list[Effect]) -> Effect | None:
 
 
 def measure(config: MessageInterventions, evidence: Mapping[str, FittedSource]) -> dict[str, Estimate]:
-    """Accuracy lost and NLL gained by each intervention, over sources and over events; stability of channels."""
+    """Accuracy lost and NLL gained by each intervention, over sources and over examples; stability of channels."""
     figures: dict[str, Estimate] = {}
     for recipe, prefix in RECIPE_NAMES:
         first, named = next(iter(evidence.values())).of(recipe)[0], ", distilled" if prefix else ""
@@ -109,13 +109,13 @@ def measure(config: MessageInterventions, evidence: Mapping[str, FittedSource]) 
                 evidence, recipe, f"NLL gained, {says}", lambda run, worst=worst: _rise(worst(run)), "nats"
             )
             if found := worst(first):
-                figures[f"{prefix}{key}_drop_events"] = _over_events(
-                    f"accuracy lost, {says}{named}, first source, interval over events", found
+                figures[f"{prefix}{key}_drop_events"] = _over_examples(
+                    f"accuracy lost, {says}{named}, first source, interval over examples", found
                 )
         fits = next(iter(evidence.values())).of(recipe)
         if len(fits) > 1:
-            same, chance = channel_agreement([run.model.channels.open.numpy() for run in fits],
-                                             first.model.channels.possible.numpy())  # fmt: skip
+            selected = [run.model.channels.open.numpy() for run in fits]
+            same, chance = channel_agreement(selected, first.model.channels.possible.numpy())
             figures[f"{prefix}edge_agreement"] = Estimate.over_runs(
                 f"channels shared by two refits (Jaccard){named}", same
             )
@@ -153,7 +153,7 @@ def _rise(found: Effect | None) -> float:
     return found.nll_rise if found else float("nan")
 
 
-def _over_events(says: str, found: Effect) -> Estimate:
+def _over_examples(says: str, found: Effect) -> Estimate:
     low, high = found.drop_interval
     value = found.accuracy_drop
     return Estimate(says, "points", (value,), 0, value, low, high, (low, high))

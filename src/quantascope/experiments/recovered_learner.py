@@ -9,6 +9,7 @@ distilled recipe also fits inputs that need no labels, continued by the source i
 the gates.
 """
 
+import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,12 +24,12 @@ from torch import Tensor, nn
 
 from quantascope.artefact import read_facts, read_json, read_table
 from quantascope.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat
-from quantascope.errors import DamagedArtefact, InvalidConfig
+from quantascope.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.experiments.discovery import FACTORS
 from quantascope.experiments.naming_source import NamingSource, Source
 from quantascope.models import Transformer, decode
 from quantascope.priority import Factors, Rule
-from quantascope.qmodel.deployed import ABOUT, QModel
+from quantascope.qmodel.deployed import ABOUT, WEIGHTS, QModel
 from quantascope.qmodel.recovered import Interface, RecoveredConfig, RecoveredQModel
 from quantascope.qmodel.recovery import RecoveryLoss, Replayed
 from quantascope.run import RunDirectory
@@ -121,7 +122,7 @@ class Replays:
         if not len(factors):
             raise InvalidConfig(
                 f"the factorization of {source.path} has no factors; "
-                "lower the threshold: quantascope discover RUN --threshold 0.01"
+                f"lower the threshold: quantascope discover {source.path} --threshold 0.01"
             )
         if not source.config.replays:
             raise InvalidConfig(
@@ -233,7 +234,7 @@ def fit_recovered(
     replays = Replays.of(source, factors)
     run = RunDirectory.open(path, config)
     with run.locked():
-        if not (path / ABOUT).exists():
+        if not all((path / file).exists() for file in (WEIGHTS, ABOUT)):
             model = _fit(config, replays, run, progress)
             QModel(model, VOCABULARY).save(path, made_by=run.hash)
     return RecoveredRun(config, path, replays, QModel.load(path, vocabulary=VOCABULARY))
@@ -247,8 +248,9 @@ def _fit(config: RecoveredFit, replays: Replays, run: RunDirectory, progress: Pr
         config=config.model,
         seed=config.seed,
     )
+    if progress:
+        progress(0, math.nan)  # it takes a while until all is replayed
     targets = replays.all(config.pool, config.parts, config.seed)
-
     chance = np.repeat(np.arange(1, len(replays.steps) + 1) ** config.late, config.parts)
 
     def batches(step: int) -> tuple[Replayed, bool]:
@@ -310,13 +312,19 @@ def read_factors(source: Source) -> tuple[Factors, dict[str, Any]]:
 
 
 def fit_config(source: Source, recipe: Recipe, changes: Mapping[str, Any]) -> RecoveredFit:
-    """A recipe for the factors in a run."""
+    """A recipe for the factors in a run, from which source, rule and threshold come."""
     _, facts = read_factors(source)
     known = {
         "source": source.config.model_dump(mode="json"),
         "rule": facts["rule"],
         "threshold": facts["threshold"],
     }
+    given = next((key for key in changes if key.partition(".")[0] in (*known, "recipe")), None)
+    if given is not None:
+        raise InvalidConfig(
+            f"'{given}' is not for --set, it comes from the run and its factors; "
+            "choose --recipe, or another --rule or --threshold of quantascope discover"
+        )
     return RECIPES[recipe].replace({**known, **changes})
 
 
@@ -334,7 +342,13 @@ def read_fit(source: Source, recipe: Recipe) -> RecoveredRun:
         raise DamagedArtefact(f"{source.path} has no {recipe} Q-model; make it with {command}")
     if not (folder / ABOUT).is_file():
         raise DamagedArtefact(f"the fit in {folder} has not come to its end; {command} takes it up")
-    config = RecoveredFit.parse(read_json(folder / "config.json")["config"])
+    found: Any = read_json(folder / "config.json")
+    if not isinstance(found, dict) or not isinstance(found.get("config"), dict):
+        raise DamagedArtefact(f"{folder} does not hold the config of a fit; remove it, and {command}")
+    config = RecoveredFit.parse(found["config"])
+    RunDirectory.open(folder, config)
+    if config.source != source.config:
+        raise RunMismatch(f"the Q-model in {folder} is that of another source; remove it, and {command}")
     return RecoveredRun(
         config, folder, Replays.of(source, read_factors(source)[0]), QModel.load(folder, vocabulary=VOCABULARY)
     )

@@ -19,6 +19,7 @@ from quantascope.tasks.events import Events
 
 KIND = "recovered Q-model"
 WEIGHTS, ABOUT = "qmodel.safetensors", "qmodel.json"
+_AGAIN = "remove it, and quantascope fit makes it again"
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +100,7 @@ class QModel:
             raise DamagedArtefact(f"{folder} holds no Q-model; make one with quantascope fit RUN")
         about = read_json(folder / ABOUT)
         if not isinstance(about, dict) or about.get("kind") != KIND:
-            raise DamagedArtefact(f"{folder / ABOUT} does not describe a recovered Q-model; fit it again")
+            raise DamagedArtefact(f"{folder / ABOUT} does not describe a recovered Q-model; {_AGAIN}")
         try:
             made_by, symbols = about["made_by"], tuple(about["vocabulary"])
             model = RecoveredQModel(
@@ -109,9 +110,9 @@ class QModel:
                 config=RecoveredConfig.parse(about["model"]),
                 seed=0,
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, RuntimeError, InvalidConfig) as error:
             raise DamagedArtefact(
-                f"{folder / ABOUT} does not describe a recovered Q-model ({error!r}); fit it again"
+                f"{folder / ABOUT} does not describe a recovered Q-model ({error!r}); {_AGAIN}"
             ) from error
         if vocabulary is not None and symbols != vocabulary:
             raise RunMismatch(
@@ -123,5 +124,5 @@ class QModel:
             model.load_state_dict(tensors)
         except RuntimeError as error:
             reason = str(error).splitlines()[-1].strip()
-            raise DamagedArtefact(f"{folder / WEIGHTS} does not fit {ABOUT} ({reason}); fit it again") from error
+            raise DamagedArtefact(f"{folder / WEIGHTS} does not fit {ABOUT} ({reason}); {_AGAIN}") from error
         return cls(model.eval(), symbols)

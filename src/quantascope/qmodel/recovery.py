@@ -11,7 +11,7 @@
 The last four grow in over a share of the updates.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -191,6 +191,3 @@ def binary_entropy(probability: Float[Tensor, "*shape"]) -> Float[Tensor, "*shap
     """
     safe = probability.clamp(1e-7, 1 - 1e-7)
     return -(safe * safe.log() + (1 - safe) * (-safe).log1p())
-
-
-Terms = Mapping[str, Callable[[RecoveredExecution, Replayed, int], Tensor]]

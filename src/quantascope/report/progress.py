@@ -1,5 +1,6 @@
 """A sweep while it runs: a live table on a terminal, a line now and then in a log."""
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -62,10 +63,10 @@ class SweepDisplay:
 
 @contextmanager
 def one_run(label: str, steps: int) -> Iterator[Progress]:
-    """Shows the progress of a single run."""
+    """Shows the progress of a single run; step 0 means that it prepares."""
     with SweepDisplay() as display:
         yield lambda step, loss, acquired=None: display(
-            [RunStatus(label, steps, step, loss, step == steps, acquired)]
+            [RunStatus(label if step else f"{label} (preparing)", steps, step, loss, step == steps, acquired)]
         )
 
 
@@ -87,7 +88,7 @@ def intervals() -> Iterator[Callable[[str, int, int], None]]:
 def _table(statuses: list[RunStatus], left: dict[str, float | None]) -> Table:
     table = Table("run", "step", "of", "loss", "acquired", "time left")
     for status in statuses:
-        loss = "" if status.loss is None else f"{status.loss:.4f}"
+        loss = f"{status.loss:.4f}" if _is_known(status.loss) else ""
         acquired = "" if status.acquired is None else f"{status.acquired}"
         remaining = "done" if status.finished else "waiting" if status.step == 0 else clock(left[status.label])
         table.add_row(status.label, f"{status.step:,}", f"{status.steps:,}", loss, acquired, remaining)
@@ -97,14 +98,19 @@ def _table(statuses: list[RunStatus], left: dict[str, float | None]) -> Table:
 def _line(statuses: list[RunStatus], left: dict[str, float | None], elapsed: float) -> str:
     """How many runs are done, and a line for each that moves."""
     finished = sum(s.finished for s in statuses)
-    moving = [s for s in statuses if s.step and not s.finished]
+    moving = [s for s in statuses if not s.finished and (s.step or len(statuses) == 1)]
     lines = [f"[{clock(elapsed)}] {finished} of {len(statuses)} runs done"]
     for status in moving:
-        loss = "" if status.loss is None else f"   loss {status.loss:.4f}"
+        loss = f"   loss {status.loss:.4f}" if _is_known(status.loss) else ""
         acquired = "" if status.acquired is None else f"   acquired {status.acquired:4d}"
         step = f"step {status.step:,} of {status.steps:,}"
         lines.append(f"    {status.label}   {step}{loss}{acquired}   {clock(left[status.label])} left")
     return "\n".join(lines)
+
+
+def _is_known(loss: float | None) -> bool:
+    """Before its first step a run has no loss, or NaN."""
+    return loss is not None and not math.isnan(loss)
 
 
 def clock(seconds: float | None) -> str:

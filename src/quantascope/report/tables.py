@@ -20,6 +20,8 @@ from quantascope.theory import ClassAcquisitions, SizeBias
 _COLOURS = {"reproduced": "green", "differs": "yellow", "new": "cyan"}
 _WIDTH_OF_A_LOG = 120
 _ROOM_FOR_RANGE = 100
+_MOST_CHANNELS = 12
+"""More are counted, not listed."""
 
 
 def console() -> Console:
@@ -184,7 +186,8 @@ def qmodel_text(about: Mapping[str, Any]) -> str:
     )
     table.add_row("active quanta per event", f"{about['active_quanta']:.2f} of {about['quanta']}", "")
     table.add_row("active writers per event", f"{about['active_writers']:.2f} of {about['writers']}", "")
-    channels = ", ".join(" → ".join(channel) for channel in about["channels"]) or "none"
+    some = [" → ".join(channel) for channel in about["channels"]]
+    channels = f"{len(some)}, in qmodel.json" if len(some) > _MOST_CHANNELS else ", ".join(some) or "none"
     return f"{_captured(table)}\nchannels  {channels}\nqmodel    {about['qmodel']}"
 
 

@@ -9,7 +9,7 @@ from quantascope.report.figures.style import BLUE, VERMILLION, panels, title
 COSTS = (
     ("active_writers", "active writers per event", 0.5),
     ("parameter_share", "parameters (% of the source's)", 2.0),
-    ("gate_f1", "F1 of gates with held-out supports", 0.02),
+    ("gate_f1", "F1 of gates with held-out supports", 0.03),
 )
 """What agreement is drawn against, and how far from the base a variation is named."""
 

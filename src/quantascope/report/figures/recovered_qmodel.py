@@ -65,9 +65,9 @@ def _through_time(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
         label = "accuracy of the source" if place == 0 else None
         axes.plot(table["step"], 100 * table["source"], color=GREY, linewidth=0.9, linestyle="--", label=label)
     axes.axhline(90, color="black", linewidth=0.6, linestyle=":")
-    axes.set(xlabel="training step of the source", ylabel="agreement with the source (%)", ylim=(0, 101))
+    axes.set(xlabel="training step of the source", ylabel="events (%)", ylim=(0, 101))
     axes.legend(loc="lower right")
-    title(axes, "b", "agreement at every replayed checkpoint")
+    title(axes, "b", "agreement at each checkpoint; 90 %: the aim")
 
 
 def _cost(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
@@ -80,10 +80,15 @@ def _cost(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
             color=colour,
             alpha=0.6,
             linewidths=0,
-            label=f"{recipe}, {100 * parameter_share(found[0]):.0f} % of parameters",
+            label=f"{recipe}, {_range([100 * parameter_share(run) for run in found])} % of parameters",
         )
     axes.axhline(95, color="black", linewidth=0.6, linestyle=":")
     axes.axvline(8, color="black", linewidth=0.6, linestyle=":")
     axes.set(xlabel="active writers per event", ylabel="agreement with the source (%)")
-    axes.legend(loc="lower right", markerscale=0.6)
+    axes.legend(loc="center left", markerscale=0.6)
     title(axes, "c", "agreement and its cost; dotted: the aim")
+
+
+def _range(values: list[float]) -> str:
+    low, high = f"{min(values):.0f}", f"{max(values):.0f}"
+    return low if low == high else f"{low} to {high}"

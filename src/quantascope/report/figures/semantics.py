@@ -36,7 +36,7 @@ def _against(axes: Axes, found: list[Explained]) -> None:
             )  # fmt: skip
     axes.plot([0, 1], [0, 1], color="black", linewidth=0.8)
     axes.axhline(MARK, color=GREY, linestyle=":", linewidth=1.2)
-    axes.text(0.99, MARK - 0.01, "the paper's mark", ha="right", va="top", fontsize=7)
+    axes.text(0.01, MARK + 0.005, "the paper's mark", ha="left", va="bottom", fontsize=7)
     axes.set(xlabel="F1 of a description that always holds", ylabel="held-out F1 of the description")
     axes.set(xlim=(0, 1), ylim=(0, 1.02))
     axes.legend(loc="lower right", handletextpad=0.2)
@@ -82,5 +82,5 @@ def _zeros(axes: Axes, found: list[Explained]) -> None:
     places = [says.removeprefix(f"{PRESENT} ") for says in found[0].zeros_of(WRITER, PRESENT)["says"]]
     axes.set_yticks(range(len(places)), places)
     axes.set(xlabel="held-out F1 of the best single writer", xlim=(0, 1), ylim=(len(places) - 0.5, -0.5))
-    axes.legend(loc="lower right", handletextpad=0.2)
+    axes.legend(loc="upper right", handletextpad=0.2)
     title(axes, "c", "zeros, by their place")

@@ -34,6 +34,8 @@ def _pairs(axes: Axes, found: Comparison, letter: str, recipe: Recipe) -> None:
         extent=(-reach, reach, -reach, reach),
     )  # fmt: skip
     axes.plot([-reach, reach], [-reach, reach], color="black", linewidth=0.8)
+    axes.text(0.98, 0.02, "brighter: more pairs of\nwriter and event (log)", transform=axes.transAxes, fontsize=7,
+              ha="right", va="bottom")  # fmt: skip
     axes.set(xlim=(-reach, reach), ylim=(-reach, reach))
     axes.set(xlabel="predicted by the Q-model (Δ nats)", ylabel="found in the source (Δ nats)")
     title(axes, letter, f"a writer's message taken away, {recipe}, r = {found.correlation('message'):.2f}")

@@ -76,7 +76,7 @@ def _probabilities(axes: Axes, followed: Trace) -> None:
     axes.set_yticks([0, 0.5, 1])
     axes.set_xlabel("emitted token")
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.2)
-    title(axes, "b", "most probable token of both models after the same prefix")
+    title(axes, "b", "most probable token of both models after the same prefix; red: wrong")
 
 
 def _written(step: Step) -> dict[str, int]:
