@@ -286,6 +286,8 @@ def test_a_stored_q_model_runs_without_its_source(source, events, tmp_path):
     assert again.decode(["BOS", "7", "SEP"])
     with pytest.raises(InvalidConfig, match="'x' is not in the Q-model's vocabulary"):
         again.decode(["BOS", "x", "SEP"])
+    with pytest.raises(InvalidConfig, match="'7' is a text; give its symbols"):
+        again.decode("7")
     for length in (0, 20):
         with pytest.raises(InvalidConfig, match=f"a prompt of {length} symbols leaves no answer.* 1 to 19"):
             again.decode(["BOS"] * length)

@@ -54,6 +54,8 @@ class QModel:
 
     def decode(self, prompt: Sequence[str], *, end: str = "EOS") -> list[str]:
         """The greedy continuation of a prompt, with its end where it comes to one."""
+        if isinstance(prompt, str):
+            raise InvalidConfig(f"'{prompt}' is a text; give its symbols, as in {['BOS', *prompt, 'SEP']}")
         unknown = [symbol for symbol in (*prompt, end) if symbol not in self.vocabulary]
         if unknown:
             raise InvalidConfig(

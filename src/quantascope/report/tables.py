@@ -198,7 +198,7 @@ def print_trace(followed: Trace) -> None:
         f"the source {' '.join(followed.source_output)}"
     )
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("token", "source", "gates", "writers and their activity", "channels", "Q-model", "source"):
+    for column in ("token", "source says", "gates", "writers and their activity", "channels", "Q-model", "source"):
         table.add_column(column, overflow="fold")
     for step in followed.steps:
         table.add_row(
