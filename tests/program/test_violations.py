@@ -157,6 +157,27 @@ def test_a_quantum_that_loops(sketch, monkeypatch):
     )
 
 
+def test_a_quantum_that_loops_and_holds_every_exception(sketch, monkeypatch):
+    monkeypatch.setattr(patience_module, "PATIENCE", 0.1)
+
+    def stubborn(number):
+        while number == 4:
+            try:
+                time.sleep(0.001)
+            except:  # noqa: E722
+                pass
+        return 0
+
+    loop = sketch.registry.quantum("LOOP", output_cardinality=1)(stubborn)
+    tracing = sys.gettrace()
+    complaint(
+        v.NeverEnds,
+        lambda: sketch.saying(lambda s: sketch.word(loop(s.source))),
+        "on input 4: runs for more than 0.1 seconds",
+    )
+    assert sys.gettrace() is tracing
+
+
 def test_a_program_that_never_writes_its_end(sketch):
     complaint(
         v.NeverEnds, lambda: sketch.compile(lambda s: sketch.word(sketch.size(s.source)), longest=7),

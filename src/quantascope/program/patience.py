@@ -5,10 +5,12 @@ main thread only; elsewhere a looping program is not ended.
 """
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 from quantascope.program.place import place_in_program
 from quantascope.program.state import State
@@ -19,7 +21,7 @@ PATIENCE = 5.0
 
 
 class _OutOfPatience(BaseException):
-    """Not an Exception: a program that catches everything is ended all the same."""
+    """Not an Exception, so that `except Exception` does not hold it."""
 
 
 class Watch:
@@ -36,13 +38,19 @@ def patience() -> Iterator[Watch]:
         yield watch
         return
     seen: State | None = None
+    ended: State | None = None
 
     def look(_: int, frame: FrameType | None) -> None:
-        nonlocal seen
+        nonlocal seen, ended
         if watch.state is not None and watch.state is seen:
-            raise _OutOfPatience(place_in_program(frame))
+            complaint = _OutOfPatience(place_in_program(frame))
+            if watch.state is ended:
+                _raise_at_next_line(frame, complaint)
+            ended = watch.state
+            raise complaint
         seen = watch.state
 
+    tracing = sys.gettrace()
     handler = signal.signal(signal.SIGALRM, look)
     signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
     try:
@@ -56,3 +64,24 @@ def patience() -> Iterator[Watch]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler)
+        sys.settrace(tracing)
+
+
+def _raise_at_next_line(frame: FrameType | None, complaint: _OutOfPatience) -> None:
+    """Raise where a bare `except:` goes on after it has held the complaint once: from there nothing holds it."""
+
+    def trace(_: FrameType, event: str, __: Any) -> Any:
+        if event == "line":
+            _watch_lines(frame, None)
+            raise complaint
+        return trace
+
+    _watch_lines(frame, trace)
+    sys.settrace(trace)
+
+
+def _watch_lines(frame: FrameType | None, trace: Any) -> None:
+    """Let `trace` see every line of a frame and of its callers; None to end it."""
+    while frame is not None:
+        frame.f_trace = trace
+        frame = frame.f_back
