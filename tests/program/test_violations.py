@@ -162,7 +162,7 @@ def test_a_quantum_that_loops_and_holds_every_exception(sketch, monkeypatch):
 
     def stubborn(number):
         while number == 4:
-            try:
+            try:  # noqa: SIM105
                 time.sleep(0.001)
             except:  # noqa: E722
                 pass
