@@ -9,8 +9,8 @@ one, a composed one a private and a shared one. Methods see the checkpoints and 
     methods     our factors and variants; clusterings, which are told the number of tasks
     scores      best-match F1 with the units and adjusted mutual information with the tasks, over seeds
 
-Settings were fixed on seed 100; each source names the seeds that it is scored on. The outcome is written as JSON
-and printed as the tables of docs/discovery.md.
+Settings were fixed on seeds 100 and 101. The outcome is written as JSON and printed as the tables of
+docs/discovery.md.
 """
 
 import argparse
@@ -65,6 +65,7 @@ LAYERS = {
     "readout": ["weight.2", "bias.2"],
 }
 POPULATION = 4096
+SEEDS = (6, 7, 8)  # those below had been scored before the fingerprints took their present form
 Scores = dict[str, dict[str, float]]
 
 
@@ -77,7 +78,6 @@ class Source:
     learning_rate: float
     intervals: int
     inputs: int = 32
-    seeds: tuple[int, ...] = (0, 1, 2)
 
     def learner(self, seed: int) -> HSPLearner:
         """The run of one seed, which is that of supports, demand, network and batches."""
@@ -124,7 +124,6 @@ SOURCES = {
         learning_rate=1.0,
         intervals=200,
         inputs=16,
-        seeds=(3, 4, 5),  # seed 0 showed that the choice of the layer needed a remedy, so it cannot judge it
     ),
 }
 
@@ -217,6 +216,9 @@ METHODS: dict[str, Callable[[Measured], Found]] = {
     "corrective factors, path rule": lambda seen: of_factors(factorize_corrective(seen.fields["path"].values)),
     "fingerprints, gradient rule": lambda seen: of_factors(factorize_fingerprints(seen.fields["gradient"].values)),
     "fingerprints, path rule": lambda seen: of_factors(factorize_fingerprints(seen.fields["path"].values)),
+    "fingerprints of signs, path rule": lambda seen: of_factors(
+        factorize_fingerprints(seen.fields["path"].values, power=0)
+    ),
     "spectral clustering of gradients": lambda seen: of_clusters(
         cluster_gradients_spectrally(seen.gram, seen.tasks)
     ),
@@ -335,7 +337,7 @@ def _cell(figure: Estimate) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, nargs="+", help="other seeds than those of the sources")
+    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
     parser.add_argument("--sources", nargs="+", choices=list(SOURCES), default=list(SOURCES))
     parser.add_argument("--runs", type=Path, default=Path("runs/known-quanta"))
     parser.add_argument("--json", type=Path, help="where to write the outcome")
@@ -344,7 +346,7 @@ def main() -> None:
     outcome, sources = {}, {}
     for name in chosen.sources:
         runs = []
-        for seed in chosen.seeds or SOURCES[name].seeds:
+        for seed in chosen.seeds:
             folder = chosen.runs / f"{name.replace(', ', '-').replace(' ', '-')}-{seed}"
             runs.append(outcome_of(SOURCES[name], seed, folder))
             print(f"{name}, seed {seed}: {leader(runs[-1]['scores'])}", flush=True)
@@ -356,7 +358,7 @@ def main() -> None:
         write_json(
             chosen.json,
             {
-                "seeds": {name: list(chosen.seeds or SOURCES[name].seeds) for name in outcome},
+                "seeds": list(chosen.seeds),
                 "made_with": made_with(),
                 "sources": {
                     name: {key: asdict(one) for key, one in facts.items()} for name, facts in sources.items()

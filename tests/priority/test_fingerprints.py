@@ -34,9 +34,45 @@ def test_the_layer_that_tells_the_units_apart_is_chosen():
     assert set(found.layer) == {1}
 
 
+def test_units_that_no_layer_tells_apart_alone_are_found_in_all_together():
+    rng = np.random.default_rng(6)
+    first, field = signed_field(rng, units=2, each=90, noise=0.5)
+    second = rng.permutation(first)
+    _, other = signed_field(rng, units=2, each=90, noise=0.5)
+    layers = np.stack([field, other[np.argsort(np.argsort(second, kind="stable"))]])
+    found = factorize_fingerprints(layers)
+    units = 2 * first + second
+    assert all(len(np.unique(units[support])) == 1 for support in found.supports)
+    assert set(found.layer) == {0, 1}
+    for layer, support, curve in zip(found.layer, found.supports, found.curves, strict=True):
+        np.testing.assert_allclose(curve, np.maximum(0, layers[layer][support].mean(0)))
+
+
+def test_a_layer_without_priority_is_left_out():
+    unit, field = signed_field(np.random.default_rng(7))
+    found = factorize_fingerprints(np.stack([np.zeros_like(field), field]))
+    assert set(found.layer) == {1}
+    assert adjusted_mutual_information(dominant_factor(found), unit) == pytest.approx(1)
+
+
+def test_steep_intervals_do_not_outweigh_the_others():
+    rng = np.random.default_rng(8)
+    unit, field = signed_field(rng, intervals=200)
+    steep = field * np.where(np.arange(200) < 4, 100, 1)
+    compressed, signs, plain = (factorize_fingerprints(steep[None], power=power) for power in (0.5, 0.0, 1.0))
+    scores = [adjusted_mutual_information(dominant_factor(one), unit) for one in (compressed, signs, plain)]
+    assert scores[1] > 0.95
+    assert scores[1] > scores[0] > scores[2]
+
+
+def test_a_power_that_does_not_compress_is_refused():
+    with pytest.raises(InvalidConfig, match="power=2.0 does not compress"):
+        factorize_fingerprints(np.ones((1, 40, 3)), power=2.0)
+
+
 def test_a_layer_of_few_dimensions_does_not_pass_for_one_with_units():
     rng = np.random.default_rng(5)
-    _, field = signed_field(rng, noise=2.0)
+    _, field = signed_field(rng, noise=1.5)
     thin = rng.normal(size=(len(field), 2)) @ rng.normal(size=(2, field.shape[1]))
     assert set(factorize_fingerprints(np.stack([thin, field])).layer) == {1}
 
@@ -54,8 +90,7 @@ def test_curves_and_shares_are_those_of_the_mean_over_a_community():
 
 def test_each_event_is_joined_to_its_nearest_neighbours_up_to_sign():
     rng = np.random.default_rng(3)
-    left, spread, _ = np.linalg.svd(rng.normal(size=(40, 15)), full_matrices=False)
-    prints = fingerprints(left, spread)
+    prints = fingerprints(rng.normal(size=(40, 15)), 0.5)
     np.testing.assert_allclose(np.linalg.norm(prints, axis=1), 1)
     similarity = np.abs(prints @ prints.T)
     np.fill_diagonal(similarity, 0)

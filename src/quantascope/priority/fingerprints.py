@@ -4,24 +4,28 @@ A nonnegative curve sees only help. Yet before a function is acquired, each move
 lowers the loss of some of its events and raises that of others, and which moves those are is peculiar to the
 function. An event's fingerprint is its signed priority over all intervals:
 
-    fingerprint   rows of the layer's field at unit length, principal components at the square root of their
-                  spread (so that moves which touch every event count less), at unit length again
+    compressed    the square root of each priority, with its sign: a few steep intervals would outweigh all others
+    fingerprint   rows at unit length, principal components at the square root of their spread (so that moves
+                  which touch every event count less), at unit length again
     neighbours    the ten most similar fingerprints, up to sign
     communities   Louvain's, of the graph of neighbours, at resolution 2 (standard modularity, at 1, merges small
                   communities of large graphs); their number follows from the graph
-    layer         the one whose communities exceed most, in modularity, those of random fingerprints with the same
-                  spread (any cloud of few dimensions has neighbours, and so communities)
+    view          a layer, or all layers side by side: the one whose communities exceed most, in modularity, those
+                  of random rows with the same inner products of intervals (any cloud of few dimensions has
+                  neighbours, and so communities)
 
-Supports are the communities, curves the nonnegative mean priority of each, as in the paper. It needs many
-intervals (hundreds), priority along the actual path, and as many events of a unit as it looks for neighbours.
+Supports are the communities, curves the nonnegative mean priority of each, as in the paper, in the layer of the
+view, or in the one where it explains most. It needs many intervals, priority along the actual path, and as many
+events of a unit as it looks for neighbours.
 """
 
 import networkx as nx
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
 from quantascope.errors import InvalidConfig
+from quantascope.priority.baselines import side_by_side
 from quantascope.priority.factorize import Component, check_field, gather, squared_sum
 from quantascope.priority.factors import Factors
 from quantascope.priority.score import supports_of
@@ -31,9 +35,15 @@ _RESOLUTION = 2.0
 
 
 def factorize_fingerprints(
-    values: Float[np.ndarray, "layers events intervals"], *, neighbours: int = 10, seed: int = 0
+    values: Float[np.ndarray, "layers events intervals"],
+    *,
+    neighbours: int = 10,
+    power: float = 0.5,
+    seed: int = 0,
 ) -> Factors:
-    """Factors of the layer with the clearest communities, one for each, largest share explained first.
+    """Factors of the view with the clearest communities, one for each, largest share explained first.
+
+    `power` compresses priorities before they are compared: 1 takes them as they are, 0 their signs alone.
 
     >>> rng = np.random.default_rng(0)
     >>> unit = np.repeat([0, 1, 2], 20)
@@ -43,38 +53,51 @@ def factorize_fingerprints(
     ([0, 20, 40], array([0.33, 0.33, 0.33]))
     """
     check_field(values)
-    layer, labels, _ = max(
-        ((layer, *communities(field, neighbours=neighbours, seed=seed)) for layer, field in enumerate(values)),
+    if not 0 <= power <= 1:
+        raise InvalidConfig(
+            f"power={power} does not compress; give a number from 0, signs alone, to 1, as they are"
+        )
+    fields = values.astype(np.float64)
+    present = [layer for layer, field in enumerate(fields) if field.any()]
+    views = [([layer], fields[layer]) for layer in present]
+    if len(present) != 1:
+        views.append((present, side_by_side(fields)))
+    layers, labels, _ = max(
+        ((layers, *communities(view, neighbours=neighbours, power=power, seed=seed)) for layers, view in views),
         key=lambda found: found[2],
     )
-    field = values[layer].astype(np.float64)
-    total = squared_sum(field)
+    total = [squared_sum(field) for field in fields]
     found = []
     for support in supports_of(labels):
-        curve = np.maximum(0, field[support].mean(0))
-        before, after = squared_sum(field[support]), squared_sum(field[support] - curve)
-        if curve.any():
-            found.append((layer, Component(support, curve, before - after), (before - after) / total))
+        options = [(layer, _component(fields[layer], support)) for layer in layers]
+        layer, best = max(options, key=lambda one: one[1].removed / total[one[0]])
+        if best.curve.any():
+            found.append((layer, best, best.removed / total[layer]))
     found.sort(key=lambda one: -one[2])
     return gather(found, values.shape[1], values.shape[2])
 
 
-def communities(
-    field: Float[np.ndarray, "events intervals"], *, neighbours: int = 10, seed: int = 0
-) -> tuple[Int[np.ndarray, " events"], float]:
-    """A label for each event of one layer, −1 for those without any priority, and how clear the labels are.
+def _component(field: Float[np.ndarray, "events intervals"], support: Bool[np.ndarray, " events"]) -> Component:
+    """The nonnegative mean of the events of a support, with the squared error that it removes."""
+    curve = np.maximum(0, field[support].mean(0))
+    return Component(support, curve, squared_sum(field[support]) - squared_sum(field[support] - curve))
 
-    They are as clear as their modularity exceeds that of the communities of random fingerprints.
+
+def communities(
+    field: Float[np.ndarray, "events intervals"], *, neighbours: int = 10, power: float = 0.5, seed: int = 0
+) -> tuple[Int[np.ndarray, " events"], float]:
+    """A label for each event of one view, −1 for those without any priority, and how clear the labels are.
+
+    They are as clear as their modularity exceeds that of the communities of random rows.
     """
     present = np.flatnonzero(field.any(1))
     if len(present) <= neighbours:
         raise InvalidConfig(
             f"{len(present)} events with priority are too few for {neighbours} neighbours each; give more events"
         )
-    left, spread, _ = np.linalg.svd(_unit_rows(field[present].astype(np.float64)), full_matrices=False)
-    random = np.linalg.qr(np.random.default_rng(seed).normal(size=left.shape))[0]
-    found, modularity = _louvain(fingerprints(left, spread), neighbours, seed)
-    _, by_chance = _louvain(fingerprints(random, spread), neighbours, seed)
+    rows = _unit_rows(field[present].astype(np.float64))
+    found, modularity = _louvain(fingerprints(rows, power), neighbours, seed)
+    _, by_chance = _louvain(fingerprints(_like(rows, seed), power), neighbours, seed)
     labels = np.full(len(field), -1)
     for number, members in enumerate(found):
         labels[present[members]] = number
@@ -82,10 +105,19 @@ def communities(
 
 
 def fingerprints(
-    left: Float[np.ndarray, "events components"], spread: Float[np.ndarray, " components"]
+    rows: Float[np.ndarray, "events intervals"], power: float
 ) -> Float[np.ndarray, "events components"]:
-    """Unit rows whose inner products compare events, from the singular vectors and values of their priority."""
+    """Unit rows whose inner products compare the signed priority of events."""
+    compressed = _unit_rows(np.sign(rows) * np.abs(rows) ** power)
+    left, spread, _ = np.linalg.svd(compressed, full_matrices=False)
     return _unit_rows(left * np.sqrt(spread))
+
+
+def _like(rows: Float[np.ndarray, "events intervals"], seed: int) -> Float[np.ndarray, "events intervals"]:
+    """Random rows with the same inner products of intervals."""
+    left, spread, right = np.linalg.svd(rows, full_matrices=False)
+    random = np.linalg.qr(np.random.default_rng(seed).normal(size=left.shape))[0]
+    return (random * spread) @ right
 
 
 def _louvain(
