@@ -4,8 +4,10 @@ import pytest
 import torch
 
 from quantascope.errors import InvalidConfig
-from quantascope.guidance import Guidance, event_updates, level_scale, semi_orthogonal
+from quantascope.graph import Edge, QGraph
+from quantascope.guidance import Guidance, event_updates, level_scale, level_sums, linear_cka, semi_orthogonal
 from quantascope.models import Transformer, TransformerConfig
+from quantascope.qmodel import CompiledConfig, CompiledQModel
 from quantascope.tasks.events import Events
 
 EVENTS = Events.of(prompts=[[1, 6, 2], [1, 7, 7, 2], [1, 8, 2]], outputs=[[5, 3], [5, 9, 3], [4, 3]])
@@ -109,3 +111,39 @@ def test_windows_compare_sums_of_neighbouring_blocks():
 def test_levels_are_brought_to_length_over_events(levels):
     brought = levels * level_scale(levels, 5.0)
     torch.testing.assert_close(brought.square().sum(-1).mean(0).sqrt(), torch.full((3,), 5.0))
+
+
+def test_a_control_that_moves_nothing_is_refused(levels):
+    one = Guidance.of(levels, blocks=1, width=levels.shape[-1], level_to_block=[0] * levels.shape[1])
+    with pytest.raises(InvalidConfig, match="guide at least two"):
+        one.shuffled_over_depth(seed=0)
+    with pytest.raises(InvalidConfig, match="give larger groups"):
+        one.shuffled_over_events(seed=0, groups=torch.arange(len(levels)))
+
+
+def test_updates_of_another_width_are_refused(levels):
+    guidance = Guidance.of(levels, blocks=levels.shape[1], width=levels.shape[-1])
+    with pytest.raises(InvalidConfig, match=r"give Guidance\.of"):
+        guidance.alignment([torch.zeros(len(levels), 1)] * levels.shape[1])
+
+
+def test_guidance_follows_a_loop_of_another_dtype(levels):
+    guidance = Guidance.of(levels, blocks=levels.shape[1], width=levels.shape[-1]).to(torch.float64)
+    updates = list(levels.double().unbind(1))
+    assert float(guidance.alignment(updates)) == 0
+
+
+def test_events_of_another_task_are_refused():
+    graph = QGraph(("READ", "SAY"), (Edge(0, 1),), emitters=(1,))
+    model = CompiledQModel(graph=graph, vocabulary=6, positions=4, config=CompiledConfig(width=8), seed=0)
+    with pytest.raises(InvalidConfig, match="give events of its own task"):
+        level_sums(model, Events.of(prompts=[[1, 9, 2]], outputs=[[3]]))
+
+
+def test_cka_is_that_of_centred_gram_matrices():
+    draw = torch.Generator().manual_seed(0)
+    first, second = torch.randn(30, 4, generator=draw), torch.randn(30, 6, generator=draw)
+    centre = torch.eye(30) - 1 / 30
+    grams = [centre @ one @ one.T @ centre for one in (first, second)]
+    expected = (grams[0] * grams[1]).sum() / (grams[0].norm() * grams[1].norm())
+    assert linear_cka(first, second) == pytest.approx(float(expected), rel=1e-5)

@@ -419,13 +419,14 @@ def _learn_compiled(
     learner = learner.replace({"seed": learner.seed if seed is None else seed, **changes})
     with one_run(out.name, learner.training.steps) as progress:
         done = learn_compiled(learner, out, progress)
-    return {"run": str(out), **done.accuracy}, _accuracy_text(out, done.accuracy)
+    text = _accuracy_text(out, done.accuracy, learner.program, learner.trained_on)
+    return {"run": str(out), **done.accuracy}, text
 
 
 def guide(
     out: Path,
     teacher: Folder = None,
-    program: str = "english",
+    program: Annotated[str | None, tyro.conf.arg(metavar="PROGRAM", help_behavior_hint="")] = None,
     config: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None,
     set_: Changes = (),
     seed: Number = None,
@@ -439,7 +440,8 @@ def guide(
     Args:
         out: The run directory.
         teacher: A run of quantascope train compiled; if not given, one is trained in OUT/teacher.
-        program: The program, if no teacher is given: FILE.py, FILE.py:entry, or a name as in quantascope compile.
+        program: The program, if no teacher is given: FILE.py, FILE.py:entry, or a name as in quantascope compile
+            (default: english).
         config: JSON file with settings that differ from the default.
         set_: Change settings, as in --set weight=0 model.blocks=5; weight 0 is training without guidance.
         seed: Seed of the Transformer, and of the teacher that is trained here.
@@ -447,19 +449,23 @@ def guide(
         json: Print the outcome as JSON.
     """
     from quantascope.experiments.compiled_learner import check_lesson, learn_compiled, read_compiled
-    from quantascope.experiments.guided_learner import RESULT, GuidedLearner, learn_guided
+    from quantascope.experiments.guided_learner import GuidedLearner, check_guidance, is_guided, learn_guided
     from quantascope.experiments.hsp_learner import use_threads
     from quantascope.report.progress import one_run
     from quantascope.run import RunDirectory, read_settings
 
     use_threads(threads)
+    if teacher and program:
+        raise InvalidConfig(f"--program {program} has no effect beside the teacher in {teacher}; give either")
     learner = GuidedLearner.parse(read_settings(config))
     taught = read_compiled(teacher) if teacher else None
     settings = {"seed": learner.seed if seed is None else seed}
-    lesson = taught.config if taught else learner.teacher.replace({"program": program, **settings})
+    asked = {"program": program} if program else {}
+    lesson = taught.config if taught else learner.teacher.replace({**asked, **settings})
     learner = learner.replace({**settings, "teacher": lesson.model_dump(mode="json"), **_parse_changes(set_)})
-    if not (out / RESULT).exists():
+    if not is_guided(out):
         check_lesson(learner.teacher)
+        check_guidance(learner)
     RunDirectory.open(out, learner)
     if learner.weight and taught is None:
         with one_run(f"{out.name}/teacher", learner.teacher.training.steps) as progress:
@@ -469,7 +475,7 @@ def guide(
     if json:
         _print_json({"run": str(out), **done.accuracy})
     else:
-        print(_accuracy_text(out, done.accuracy))
+        print(_accuracy_text(out, done.accuracy, learner.teacher.program, learner.teacher.trained_on))
 
 
 def simulate(
@@ -607,8 +613,16 @@ def _parse_changes(changes: tuple[str, ...]) -> dict[str, Any]:
     return parsed
 
 
-def _accuracy_text(out: Path, accuracy: dict[str, float]) -> str:
-    return "\n".join([*(f"{name:32} {value:.1%}" for name, value in accuracy.items()), f"run  {out}"])
+def _accuracy_text(out: Path, accuracy: dict[str, float], program: str, learned: str) -> str:
+    from quantascope.experiments.lesson import lesson
+
+    task = lesson(program).task
+    notes = [
+        f"note  {known:,} of the {len(task.panel(panel)):,} inputs of {panel} were trained on"
+        for panel in task.reported
+        if (known := task.in_both(panel, learned))
+    ]
+    return "\n".join([*(f"{name:32} {value:.1%}" for name, value in accuracy.items()), *notes, f"run  {out}"])
 
 
 def _print_json(values: Any) -> None:

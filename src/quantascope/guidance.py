@@ -14,6 +14,7 @@ Nothing of it remains in the Transformer.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -82,9 +83,15 @@ class Guidance:
         """λ times the squared error, summed over width and averaged over events and windows of guided blocks."""
         if max(self.blocks) >= len(updates):
             raise InvalidConfig(f"block {max(self.blocks)} is guided, but there are {len(updates)} blocks")
-        if len(updates[0]) != len(self.target):
+        events, width = updates[0].shape
+        if events != len(self.target):
             raise InvalidConfig(
-                f"updates at {len(updates[0])} events, but targets for {len(self.target)}; give the same events"
+                f"updates at {events} events, but targets for {len(self.target)}; give the same events"
+            )
+        if width != len(self.projection):
+            raise InvalidConfig(
+                f"updates of width {width}, but the guidance was made for width {len(self.projection)}; "
+                f"give Guidance.of(…, width={width})"
             )
         added = torch.stack([updates[block] for block in self.blocks], 1)
         added = added if self._is_identity else added @ self.projection
@@ -95,10 +102,16 @@ class Guidance:
 
     @cached_property
     def _is_identity(self) -> bool:
-        return torch.equal(self.projection, torch.eye(*self.projection.shape))
+        return torch.equal(self.projection, torch.eye(*self.projection.shape).to(self.projection))
+
+    def to(self, *args: Any) -> "Guidance":
+        """On another device, or of another dtype, as of `Tensor.to`."""
+        return replace(self, target=self.target.to(*args), projection=self.projection.to(*args))
 
     def shuffled_over_depth(self, *, seed: int) -> "Guidance":
         """A control: every block gets the target of another, the same for all events."""
+        if len(self.blocks) < 2:
+            raise InvalidConfig("one guided block has no other to exchange its target with; guide at least two")
         return replace(self, target=self.target[:, _derangement(len(self.blocks), seed)])
 
     def shuffled_over_events(self, *, seed: int, groups: Int[Tensor, " events"] | None = None) -> "Guidance":
@@ -110,6 +123,8 @@ class Guidance:
             members = (groups == group).nonzero().squeeze(1)
             shuffled = members[torch.randperm(len(members), generator=draw)]
             source[shuffled] = shuffled.roll(1)
+        if torch.equal(source, torch.arange(len(source))):
+            raise InvalidConfig("no two events share a group, so that nothing is shuffled; give larger groups")
         return replace(self, target=self.target[source])
 
 
@@ -131,6 +146,12 @@ def level_sums(
     model: CompiledQModel, events: Events, routing: Float[Tensor, "quanta events"] | None = None
 ) -> Float[Tensor, "events levels width"]:
     """Z of every event, some examples at a time."""
+    highest, length = int(events.tokens.max()), events.tokens.shape[1]
+    if highest >= model.vocabulary or length > model.positions:
+        raise InvalidConfig(
+            f"the events have tokens up to {highest} and {length} positions, and the Q-model knows "
+            f"{model.vocabulary} tokens and {model.positions} positions; give events of its own task"
+        )
     parts, done = [], 0
     for start in range(0, len(events), _EXAMPLES_AT_ONCE):
         part = events[start : start + _EXAMPLES_AT_ONCE]

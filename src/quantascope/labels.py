@@ -7,6 +7,9 @@ from jaxtyping import Bool, Int
 
 from quantascope.errors import InvalidConfig
 
+MOST_OUTCOMES = 20
+"""A quantum with more outcomes has no semantic head and no properties by outcome: few events would share one."""
+
 
 @dataclass(frozen=True, eq=False)
 class GateLabels:

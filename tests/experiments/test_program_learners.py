@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from quantascope.cli import main
-from quantascope.errors import RunMismatch
-from quantascope.experiments.compiled_learner import lesson, read_compiled
-from quantascope.experiments.course import Course, seeded, take_course
+from quantascope.errors import DamagedArtefact, InvalidConfig, RunMismatch
+from quantascope.experiments.compiled_learner import learn_compiled, lesson, read_compiled
+from quantascope.experiments.course import Course, check_course, seeded, take_course
 from quantascope.experiments.guided_learner import GuidedLearner, batches_of, guidance_of, learn_guided
 from quantascope.guidance import event_updates
 from quantascope.models.deployed import load_transformer
@@ -140,6 +140,53 @@ def test_prompts_are_aligned_along_the_teachers_words_and_not_learned(program, t
     assert learn_guided(guided(program, prompts="evaluation"), tmp_path / "run", run).accuracy
 
 
+def test_a_model_that_is_gone_is_made_again_from_its_run(program, teacher, tmp_path):
+    whole = read_compiled(teacher)
+    (teacher / "qmodel.safetensors").unlink()
+    with pytest.raises(DamagedArtefact, match="takes it up"):
+        read_compiled(teacher)
+    again = learn_compiled(whole.config, teacher)
+    assert again.accuracy == whole.accuracy
+    student = guided(program)
+    done = learn_guided(student, tmp_path / "run", again)
+    (tmp_path / "run" / "model.safetensors").unlink()
+    assert learn_guided(student, tmp_path / "run", again).accuracy == done.accuracy
+
+
+def test_what_cannot_be_guided_is_refused_before_the_run_is_made(program, teacher, tmp_path, failing):
+    command = ("guide", "--teacher", str(teacher), "--out", str(tmp_path / "run"), "--set", "training.steps=2")
+    assert "levels cannot guide 1 blocks one to one" in failing(*command, "model.blocks=1")
+    assert "there is no panel 'nonsense'" in failing(*command, "prompts=nonsense")
+    assert "have no effect" in failing(*command, "weight=0", "control=depth")
+    assert not (tmp_path / "run").exists()
+    assert main([*command, "model.blocks=3"]) == 0
+
+
+def test_a_program_beside_a_teacher_is_refused(program, teacher, tmp_path, failing):
+    command = ("guide", "--teacher", str(teacher), "--program", "english", "--out", str(tmp_path / "run"))
+    assert "--program english has no effect" in failing(*command)
+
+
+def test_a_course_that_cannot_be_guided_is_refused_before_anything_is_trained(program):
+    for setting, value in (
+        ("panel 'nonsense'", {"prompts": "nonsense"}),
+        ("level_to_block", {"level_to_block": [0, 99]}),
+    ):
+        with pytest.raises(InvalidConfig, match=setting):
+            check_course(Course(teachers={}, students={"guided": guided(program).replace(value)}))
+
+
+def test_a_value_that_the_audit_did_not_show_is_not_silently_left_untaught(tmp_path, failing):
+    file = tmp_path / "narrow.py"
+    last = PROGRAM.replace("=2)(lambda number: number % 2)", "=10)(lambda number: number % 10)")
+    last = last.replace("parity(state.source)", "parity(state.source) % 2").replace("range(30)", "range(5)")
+    file.write_text(last)
+    out = tmp_path / "run"
+    complaint = failing("train", "compiled", "--program", str(file), "--out", str(out))
+    assert "finds on panel 'training' what the audit domain does not show" in complaint
+    assert not out.exists()
+
+
 def test_a_course_trains_what_it_needs_once(program, tmp_path):
     student = guided(
         program, training__steps=2, teacher__training__steps=2, teacher__training__schedule__decay_from=1
@@ -160,7 +207,6 @@ def test_a_course_trains_what_it_needs_once(program, tmp_path):
     ]
     assert (course.steps, steps) == (6, [2, 4, 6])
     assert done.students["guided"].accuracy == again.students["guided"].accuracy
-    assert list(done.teacher_of) == ["guided"]
     assert {one.config.seed for one in take_course(seeded(course, 5), tmp_path / "c").students.values()} == {5}
 
 

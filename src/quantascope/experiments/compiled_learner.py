@@ -65,21 +65,27 @@ class CompiledRun:
 
 def learn_compiled(config: CompiledLearner, path: Path, progress: Progress | None = None) -> CompiledRun:
     """Train, or take up, or just read the Q-model of this config at `path`."""
-    if not (path / RESULT).exists():
+    if not is_trained(path):
         check_lesson(config)
     run = RunDirectory.open(path, config)
     with run.locked():
         keep_program(run, config.program)
-        if not (path / RESULT).exists():
+        if not is_trained(path):
             model = _train(config, run, progress)
             save_qmodel(path / MODEL, model, lesson(config.program).task.vocabulary, made_by=run.hash)
             write_json(path / RESULT, routed_accuracy(model, lesson(config.program)))
         return CompiledRun(config, load_qmodel(path / MODEL, made_by=run.hash)[0], read_json(path / RESULT))
 
 
+def is_trained(path: Path) -> bool:
+    """Whether a run has its Q-model and what it reached; what is missing is made again."""
+    return (path / MODEL).exists() and (path / RESULT).exists()
+
+
 def check_lesson(config: CompiledLearner) -> None:
     """Refuse a program that does not write what its task asks for, before any training and any file of a run."""
     taught = lesson(config.program)
+    taught.check_outcomes(config.trained_on)
     for panel in dict.fromkeys((config.trained_on, *taught.task.reported)):
         taught.supervision(panel)
 
@@ -94,7 +100,7 @@ def keep_program(run: RunDirectory, program: str) -> None:
         write_bytes(kept, text)
     elif kept.read_bytes() != text:
         raise RunMismatch(
-            f"{file} has changed since {run.path} was made from {kept}; restore it, or give another --out"
+            f"{file} has changed since {run.path} was made with it; restore it from {kept}, or make a new run"
         )
 
 
@@ -107,9 +113,15 @@ def read_compiled(path: Path) -> CompiledRun:
     if not isinstance(found, dict) or found.get("kind") != CompiledLearner.__name__:
         kind = found.get("kind") if isinstance(found, dict) else None
         raise RunMismatch(f"{path} is a run of {kind}, not of a Q-model; give one of quantascope train compiled")
-    if not (path / RESULT).exists():
+    if not is_trained(path):
         raise DamagedArtefact(f"{path} is not trained to its end; quantascope train compiled takes it up")
-    return learn_compiled(CompiledLearner.parse(found["config"]), path)
+    config = CompiledLearner.parse(found["config"])
+    program, kept = Path(split_entry(config.program)[0]), path / "program.py"
+    if kept.exists() and not program.is_file():
+        raise RunMismatch(
+            f"{path} was made with {program}, which is not here; go to its folder, or copy {kept} to {program}"
+        )
+    return learn_compiled(config, path)
 
 
 def _train(config: CompiledLearner, run: RunDirectory, progress: Progress | None) -> CompiledQModel:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from quantascope.config import Config
 from quantascope.experiments.compiled_learner import CompiledLearner, CompiledRun, learn_compiled, lesson
-from quantascope.experiments.guided_learner import GuidedLearner, GuidedRun, learn_guided
+from quantascope.experiments.guided_learner import GuidedLearner, GuidedRun, check_guidance, learn_guided
 from quantascope.run import RunDirectory
 from quantascope.training import Progress
 
@@ -42,8 +42,6 @@ class CourseRun:
 
     teachers: dict[str, CompiledRun]
     students: dict[str, GuidedRun]
-    teacher_of: dict[str, CompiledRun]
-    """The teacher of each guided student."""
 
 
 def take_course(course: Course, path: Path, progress: Progress | None = None) -> CourseRun:
@@ -75,17 +73,15 @@ def take_course(course: Course, path: Path, progress: Progress | None = None) ->
             )
             for name, student in course.students.items()
         }
-    return CourseRun(
-        {name: teachers[teacher] for name, teacher in course.teachers.items()},
-        students,
-        {name: teachers[student.teacher] for name, student in course.students.items() if student.weight},
-    )
+    return CourseRun({name: teachers[teacher] for name, teacher in course.teachers.items()}, students)
 
 
 def check_course(course: Course) -> None:
     """Refuse a course that cannot be taken: a program that does not compile, a panel that is not there."""
     for one in (*course.every_teacher, *(student.teacher for student in course.students.values())):
         lesson(one.program).task.panel(one.trained_on)
+    for student in course.students.values():
+        check_guidance(student)
 
 
 def seeded(course: Course, seed: int) -> Course:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 import torch
+from jaxtyping import Int
 from pydantic import model_validator
 from torch import Tensor
 
@@ -61,6 +62,8 @@ class GuidedLearner(Config):
     def _refuse_ignored(self) -> "GuidedLearner":
         if self.prompts and (self.control != "none" or self.routing == "oracle"):
             raise ValueError(f"prompts '{self.prompts}' go with predicted routing and without a control")
+        if not self.weight and (self.prompts or self.control != "none"):
+            raise ValueError("weight 0 is without guidance, so prompts and control have no effect; leave them out")
         return self
 
     def build(self, taught: Lesson) -> Transformer:
@@ -97,10 +100,12 @@ def learn_guided(
     config: GuidedLearner, path: Path, teacher: CompiledRun | None, progress: Progress | None = None
 ) -> GuidedRun:
     """Train, or take up, or just read the Transformer of this config at `path`; weight 0 needs no teacher."""
+    if not is_guided(path):
+        check_guidance(config)
     run = RunDirectory.open(path, config)
     with run.locked():
         keep_program(run, config.teacher.program)
-        if not (path / RESULT).exists():
+        if not is_guided(path):
             taught = lesson(config.teacher.program)
             batches = batches_of(config, teacher, taught)
             model = config.build(taught)
@@ -116,6 +121,21 @@ def learn_guided(
             save_transformer(path / MODEL, model, taught.task.vocabulary, made_by=run.hash)
             write_json(path / RESULT, exact_accuracy(model.eval(), taught))
         return GuidedRun(config, load_transformer(path / MODEL)[0], read_json(path / RESULT))
+
+
+def is_guided(path: Path) -> bool:
+    """Whether a run has its Transformer and what it reached; what is missing is made again."""
+    return (path / MODEL).exists() and (path / RESULT).exists()
+
+
+def check_guidance(config: GuidedLearner) -> None:
+    """Refuse levels that do not fit the blocks and a panel that is not there, before any training."""
+    taught = lesson(config.teacher.program)
+    if config.weight:
+        levels = torch.zeros(2, 1 + max(taught.compiled.graph.levels), config.teacher.model.width)
+        _controlled(config, guide_by(config, levels, levels), torch.zeros(2, dtype=torch.long))
+    if config.prompts:
+        taught.task.panel(config.prompts)
 
 
 def batches_of(config: GuidedLearner, teacher: CompiledRun | None, taught: Lesson) -> list[Batch]:
@@ -154,7 +174,10 @@ def guidance_of(config: GuidedLearner, teacher: CompiledRun, asked: Supervision)
     """The target of the training events, broken as the control says."""
     routing = asked.active.float() if config.routing == "oracle" else None
     levels = level_sums(teacher.model, asked.events, routing)
-    guidance = guide_by(config, levels, levels)
+    return _controlled(config, guide_by(config, levels, levels), asked.events.target)
+
+
+def _controlled(config: GuidedLearner, guidance: Guidance, words: Int[Tensor, " events"]) -> Guidance:
     match config.control:
         case "none":
             return guidance
@@ -163,7 +186,7 @@ def guidance_of(config: GuidedLearner, teacher: CompiledRun, asked: Supervision)
         case "examples":
             return guidance.shuffled_over_events(seed=config.seed)
         case "word":
-            return guidance.shuffled_over_events(seed=config.seed, groups=asked.events.target)
+            return guidance.shuffled_over_events(seed=config.seed, groups=words)
 
 
 def guide_by(config: GuidedLearner, levels: Tensor, own: Tensor) -> Guidance:

@@ -8,9 +8,10 @@ import numpy as np
 from quantascope.program import CompiledProgram, Program, ProgramTrace, compile_program
 from quantascope.program.passes.validate import ascending
 from quantascope.program.state import State
-from quantascope.program.violations import WrongAnswer
+from quantascope.program.violations import UnseenOutcome, WrongAnswer
 from quantascope.programs import find_program, find_task
 from quantascope.qmodel import Supervision
+from quantascope.qmodel.supervision import taught_quanta
 from quantascope.tasks.events import Events
 from quantascope.tasks.sequence import SequenceTask
 
@@ -29,6 +30,21 @@ class Lesson:
         events = self.task.events(inputs)
         self._check_answers(trace, events)
         return Supervision.of(events, trace.labels)
+
+    def check_outcomes(self, panel: str) -> None:
+        """Refuse a panel to be learned from on which a taught quantum finds what the audit domain did not show."""
+        trace = self.compiled.trace(self.task.panel(panel))
+        counts = tuple(map(len, self.compiled.outcomes))
+        for quantum in taught_quanta(counts):
+            unseen = np.flatnonzero(trace.labels.outcome[:, quantum] >= counts[quantum])
+            if len(unseen):
+                source = ascending({trace.inputs[example] for example in trace.example[unseen].tolist()})[0]
+                raise UnseenOutcome(
+                    f"finds on panel '{panel}' what the audit domain does not show, and cannot be taught it",
+                    "add this input to `audit` of the entry",
+                    quantum=trace.graph.names[quantum],
+                    state=State(source),
+                )
 
     def _check_answers(self, trace: ProgramTrace, events: Events) -> None:
         tokens = np.array([self.task.token.get(token, -1) for token in trace.tokens])[trace.row]

@@ -10,16 +10,13 @@ import numpy as np
 from jaxtyping import Int
 
 from quantascope.graph import QGraph
-from quantascope.labels import GateLabels
+from quantascope.labels import MOST_OUTCOMES, GateLabels
 from quantascope.program.passes.validate import ascending
 from quantascope.program.patience import patience
 from quantascope.program.replay import Replay
 from quantascope.program.state import State
 from quantascope.program.violations import no_end
 from quantascope.properties import Properties
-
-MOST_OUTCOMES = 20
-"""Outcomes of a quantum with more of them are no properties: few events would share one."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -117,6 +117,10 @@ class UnseenDependency(ProgramError):
     """A dependency that the audit domain did not show."""
 
 
+class UnseenOutcome(ProgramError):
+    """A value that is to be taught and that the audit domain did not show."""
+
+
 class WrongAnswer(ProgramError):
     """A program that writes something else than its task asks for."""
 

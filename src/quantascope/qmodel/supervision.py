@@ -11,11 +11,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from quantascope.labels import GateLabels
+from quantascope.labels import MOST_OUTCOMES, GateLabels
 from quantascope.qmodel.compiled import CompiledQModel, QExecution
 from quantascope.tasks.events import Events
 
-MOST_OUTCOMES = 20
 _INACTIVE = -100
 
 
@@ -67,13 +66,18 @@ def gate_loss(
     )
 
 
+def taught_quanta(outcomes: tuple[int, ...]) -> list[int]:
+    """The quanta that are taught what they find, by their numbers of outcomes."""
+    return [quantum for quantum, count in enumerate(outcomes) if 2 <= count <= MOST_OUTCOMES]
+
+
 class SupervisedQModel(nn.Module):
     """A compiled Q-model with a semantic head on each quantum that has 2 to 20 outcomes."""
 
     def __init__(self, model: CompiledQModel, outcomes: tuple[int, ...], *, seed: int) -> None:
         super().__init__()
         self.model = model
-        self.taught = [quantum for quantum, count in enumerate(outcomes) if 2 <= count <= MOST_OUTCOMES]
+        self.taught = taught_quanta(outcomes)
         counts = torch.tensor([outcomes[quantum] for quantum in self.taught], dtype=torch.int64)
         self._beyond: Tensor
         self._counts: Tensor

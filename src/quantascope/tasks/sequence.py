@@ -68,6 +68,11 @@ class SequenceTask:
             raise InvalidConfig(f"the panel '{name}' is empty; give it at least one input")
         return inputs
 
+    def in_both(self, panel: str, other: str) -> int:
+        """How many inputs of a panel are also in another."""
+        known = {tuple(self.prompt(source)) for source in self.panel(other)}
+        return sum(tuple(self.prompt(source)) in known for source in self.panel(panel))
+
     def prompt_tokens(self, source: Any) -> list[int]:
         """The tokens that ask about an input."""
         prompt = _told(f"`prompt` of input {source!r}", lambda: tuple(self.prompt(source)))
