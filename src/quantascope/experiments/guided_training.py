@@ -3,6 +3,7 @@
 Every row starts from the same network of its shape and sees the same 300 numbers (paper, section 5.3; table 1):
 
     ce, guided               the paper's plain form, without and with the target
+    oracle                   the plain form, its target under the program's own routing, as the authors have it
     ours_ce, ours            our form, without and with the target
     unlabelled               our form, aligned also on prompts whose names nobody shows it
     depth, examples, word    controls: the target shuffled over depth, over examples, over equal output words
@@ -26,6 +27,7 @@ from quantascope.guidance import event_updates, level_sums, linear_cka
 ROWS = {
     "ce": "cross-entropy alone",
     "guided": "guided",
+    "oracle": "guided, target under the program's routing",
     "ours_ce": "our form, cross-entropy alone",
     "ours": "our form, guided",
     "unlabelled": "our form, guided also on unlabelled prompts",
@@ -51,6 +53,7 @@ def runs(config: GuidedTraining) -> dict[str, Course]:
     students = {
         "ce": config.plain.replace({"weight": 0.0}),
         "guided": config.plain,
+        "oracle": config.plain.replace({"routing": "oracle"}),
         "ours_ce": config.ours.replace({"weight": 0.0}),
         "ours": config.ours,
         "unlabelled": config.ours.replace({"prompts": config.prompts}),

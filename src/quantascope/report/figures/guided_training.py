@@ -16,6 +16,7 @@ PANEL_STYLES = {"balanced": (BLUE, "o"), "zero_gap": (VERMILLION, "s"), "short_t
 _ROWS = {
     "ce": "cross-entropy alone",
     "guided": "guided",
+    "oracle": "… by the program's routing",
     "depth": "… depth shuffled",
     "examples": "… examples shuffled",
     "word": "… within equal words",

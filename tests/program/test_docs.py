@@ -1,0 +1,24 @@
+"""The program of docs/programs.md, as text there and as a file beside it."""
+
+import ast
+import doctest
+from pathlib import Path
+
+from quantascope.cli import main
+from quantascope.experiments.compiled_learner import CompiledLearner, check_lesson
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_file_is_what_the_page_says():
+    said = doctest.DocTestParser().get_examples((DOCS / "programs.md").read_text())
+    page = {ast.dump(node) for example in said for node in ast.parse(example.source).body}
+    for node in ast.parse((DOCS / "plural.py").read_text()).body[1:]:
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+            assert ast.dump(node) in page, ast.unparse(node)
+
+
+def test_it_compiles_and_writes_the_answers_of_its_task(capsys):
+    assert main(["compile", str(DOCS / "plural.py")]) == 0
+    assert "ENDING" in capsys.readouterr().out
+    check_lesson(CompiledLearner(program=str(DOCS / "plural.py")))
