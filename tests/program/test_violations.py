@@ -280,6 +280,17 @@ def test_a_branch_that_tracing_changes_is_found_by_the_plain_run(sketch):
     )  # fmt: skip
 
 
+def test_an_argument_that_tracing_changes_is_not_taken_for_chance(sketch):
+    def say(state):
+        size = sketch.size(state.source)
+        return sketch.word(0 if type(size) is int else size)
+
+    complaint(
+        v.EscapedValue, lambda: sketch.saying(say),
+        "quantum WORD, on input 5", "returns 'high', than on plain ones, where it returns 'low'",
+    )  # fmt: skip
+
+
 def test_a_loop_whose_length_depends_on_a_value(sketch):
     several = sketch.registry.quantum("SEVERAL", output_cardinality=9)(lambda number: (0,) * (1 + number // 5))
 

@@ -1,7 +1,7 @@
 """Run the audit domain a second time, on plain values and in reverse order: the outcome must be the same.
 
 A difference is either chance or memory in the program, or a branch on something that tracing changes, such as
-`value is CASE` or `type(value)`; a second traced run tells which.
+`value is CASE` or `type(value)`; further runs of both kinds tell which.
 """
 
 from dataclasses import dataclass
@@ -14,6 +14,8 @@ from quantascope.program.recipes import Recipes
 from quantascope.program.rerun import Rerun
 from quantascope.program.tracer import Tracer, equals_only_itself
 from quantascope.program.violations import EscapedValue, NotDeterministic, ProgramError, uncountable
+
+_RUNS = 8
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,18 @@ def _difference(declaration: Declaration, event: Event, again: Rerun) -> Program
     second = list(zip(again.calls, again.values, strict=True))
     pairs = zip_longest(first, second, fillvalue=nothing)
     (one, value), (other, anew) = next((pair for pair in pairs if pair[0] != pair[1]), (nothing, nothing))
+    escaped = _differs_by_tracing(declaration, event, again)
     if one is not None and one == other:
         if equals_only_itself(value) and equals_only_itself(anew):
             return uncountable(value, names[one], event.state)
+        if escaped:
+            return EscapedValue(
+                f"is given another value on traced values, where it returns {value!r}, than on plain ones, "
+                f"where it returns {anew!r}",
+                "decide with `when`, never with `is`, type() or try",
+                quantum=names[one],
+                state=event.state,
+            )
         return NotDeterministic(
             f"returns {value!r} in one run and {anew!r} in another",
             "remove chance and memory from it and from what it is given",
@@ -54,8 +65,7 @@ def _difference(declaration: Declaration, event: Event, again: Rerun) -> Program
             state=event.state,
         )
     here, there = (names[index] if index is not None else "nothing" for index in (one, other))
-    traced = Tracer(declaration.program, Recipes()).run(event.state)
-    if traced.shape == event.path.shape and traced.values == event.values:
+    if escaped:
         return EscapedValue(
             f"runs {here} on traced values where it runs {there} on plain ones",
             "branch with `when`, never with `is`, type() or try",
@@ -66,3 +76,15 @@ def _difference(declaration: Declaration, event: Event, again: Rerun) -> Program
         "remove chance and memory between quanta",
         state=event.state,
     )
+
+
+def _differs_by_tracing(declaration: Declaration, event: Event, again: Rerun) -> bool:
+    """Whether runs of each kind agree among themselves, so that it is not chance that tells them apart."""
+    for _ in range(_RUNS):
+        traced = Tracer(declaration.program, Recipes()).run(event.state)
+        plain = Rerun(declaration.program, event.state)
+        if traced.shape != event.path.shape or traced.values != event.values:
+            return False
+        if (plain.calls, plain.values) != (again.calls, again.values):
+            return False
+    return True
