@@ -77,9 +77,9 @@ def test_a_step_that_is_there_twice_is_refused(tmp_path):
 
 
 def test_files_that_are_no_shards_of_one_checkpoint_are_not_merged(tmp_path):
-    (tmp_path / "run1").mkdir()
-    for step in (100, 200):
-        save_file({"weight": torch.zeros(1)}, tmp_path / "run1" / f"step-{step}.safetensors")
+    (tmp_path / "step-1").mkdir()
+    for name in ("raw", "averaged"):
+        save_file({"weight": torch.zeros(1)}, tmp_path / "step-1" / f"{name}.safetensors")
     with pytest.raises(DamagedArtefact, match="both hold 'weight', so they are no shards of one checkpoint"):
         Trajectory.open(tmp_path).load(0)
 
@@ -103,3 +103,9 @@ def test_other_peoples_checkpoints_have_no_learning_rates(tmp_path):
 def test_a_folder_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(DamagedArtefact, match="there is no folder"):
         Trajectory.open(tmp_path / "nowhere")
+
+
+def test_our_own_checkpoints_are_read_by_the_given_reader(tmp_path):
+    Recorder(nn.Linear(1, 1), tmp_path, steps=1)
+    read = Trajectory.open(tmp_path, reader=lambda shards: {shards[0].stem: torch.zeros(1)}).load(0)
+    assert list(read) == ["step-00000000"]

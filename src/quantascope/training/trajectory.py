@@ -2,11 +2,10 @@
 
 Ours is written by a `Recorder`: `checkpoints/step-*.safetensors`, each with its step and the learning rates summed
 up to it. A tensor of several names, as tied embeddings are, is kept once and read under all of them. A folder of
-somebody else's safetensors files is read as well: the step is the last number in the name of a file, or of the
-folder that holds the file or its shards. Then the learning-rate mass is not known.
+somebody else's safetensors files is read as well, by the steps in their names (`checkpoint_names`). Then the
+learning-rate mass is not known.
 """
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,8 +17,8 @@ from torch import Tensor, nn
 
 from quantascope.artefact import read_facts, read_tensors, write_tensors
 from quantascope.errors import DamagedArtefact, InvalidConfig
+from quantascope.training.checkpoint_names import Shards, find_checkpoints
 
-Shards = tuple[Path, ...]
 Reader = Callable[[Shards], dict[str, Tensor]]
 """Named parameters from the files of one checkpoint."""
 
@@ -135,7 +134,7 @@ class Trajectory:
             raise DamagedArtefact(f"there is no folder {folder}; give a run directory or a folder of checkpoints")
         ours = sorted(folder.glob("checkpoints/step-*.safetensors"))
         if ours and read_facts(ours[0]):
-            return cls._of_facts(ours)
+            return cls._of_facts(ours, reader)
         found = find_checkpoints(folder)
         if not found:
             raise DamagedArtefact(
@@ -144,7 +143,10 @@ class Trajectory:
         for step, candidates in found.items():
             if len(candidates) > 1:
                 names = " and ".join(str(candidate[0]) for candidate in candidates[:2])
-                raise DamagedArtefact(f"step {step} is there twice, as {names}; remove one")
+                raise DamagedArtefact(
+                    f"step {step} is there twice, as {names}; remove one, or give the files with "
+                    "Trajectory.of_files"
+                )
         return cls.of_files({step: candidates[0] for step, candidates in found.items()}, reader)
 
     @classmethod
@@ -160,7 +162,7 @@ class Trajectory:
         )
 
     @classmethod
-    def _of_facts(cls, files: list[Path]) -> "Trajectory":
+    def _of_facts(cls, files: list[Path], reader: Reader) -> "Trajectory":
         about: dict[int, tuple[Path, float]] = {}
         for file in files:
             facts = read_facts(file)
@@ -178,6 +180,7 @@ class Trajectory:
             np.array(steps, dtype=np.int64),
             tuple((about[step][0],) for step in steps),
             np.array([about[step][1] for step in steps]),
+            reader,
         )
 
     def __len__(self) -> int:
@@ -210,26 +213,3 @@ class Trajectory:
     def load(self, index: int) -> dict[str, Tensor]:
         """Named parameters of the checkpoint with this index."""
         return self.reader(self.files[index])
-
-
-def find_checkpoints(folder: Path) -> dict[int, list[Shards]]:
-    """Every checkpoint under a folder by the step in its name: more than one where a step is there twice."""
-    found: dict[int, list[Shards]] = {}
-    by_folder: dict[Path, list[Path]] = {}
-    folder = folder / "checkpoints" if (folder / "checkpoints").is_dir() else folder
-    for file in sorted(folder.rglob("*.safetensors")):
-        inside = file.parent != folder and _number(file.parent.name) is not None
-        if inside:
-            by_folder.setdefault(file.parent, []).append(file)
-        elif (step := _number(file.stem)) is not None:
-            found.setdefault(step, []).append((file,))
-    for parent, files in by_folder.items():
-        step = _number(parent.name)
-        assert step is not None
-        found.setdefault(step, []).append(tuple(files))
-    return dict(sorted(found.items()))
-
-
-def _number(name: str) -> int | None:
-    numbers = re.findall(r"\d+", name)
-    return int(numbers[-1]) if numbers else None
