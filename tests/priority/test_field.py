@@ -66,6 +66,35 @@ def test_the_path_rule_accounts_for_every_events_loss_change(source, request):
     assert (error <= 2e-3 * np.linalg.norm(field.loss_change, axis=0)).all()
 
 
+@pytest.mark.parametrize("unit", [1e-8, 1e4])
+def test_the_path_rule_takes_the_same_nodes_in_any_unit_of_the_loss(adam, monkeypatch, unit):
+    counts, original = [], np.polynomial.legendre.leggauss
+    monkeypatch.setattr(np.polynomial.legendre, "leggauss", lambda count: counts.append(count) or original(count))
+    coarse = replace(adam, trajectory=adam.trajectory.at([0, 30, 60]))
+    plain = measure(coarse, rule="path", tolerance=1e-3)
+    nodes = counts.copy()
+    counts.clear()
+    scaled = ModuleLosses(adam.losses.module, lambda model, batch: unit * event_cross_entropy(model, batch))
+    field = measure(replace(coarse, losses=scaled), rule="path", tolerance=1e-3)
+    assert counts == nodes
+    assert max(nodes) > 2
+    np.testing.assert_allclose(field.values / unit, plain.values, rtol=1e-3, atol=1e-5)
+
+
+def test_a_way_that_is_too_rough_for_the_most_nodes_is_warned_of(tmp_path):
+    model = nn.Linear(1, 1, bias=False)
+    recorder = Recorder(model.requires_grad_(False), tmp_path, steps=1)
+    for place in (0.0, 0.1, 1.1):
+        model.weight.fill_(place)
+        recorder.step(0.1)
+    losses = ModuleLosses(model, lambda model, batch: 2 + (500 * model(batch)).sin().squeeze(1))
+    trajectory = Trajectory.open(tmp_path).at([1, 2, 3])
+    with pytest.warns(
+        UserWarning, match=r"the tolerance 0.01 at 64 nodes in 1 of 2 intervals, most from step 2 to 3"
+    ):
+        priority_field(trajectory, losses, {"all": "*"}, train=torch.ones(3, 1), rule="path")
+
+
 def test_the_gradient_rule_fails_where_path_does_not_and_says_so(adam):
     field = measure(adam)
     assert not 0.5 < field.completeness < 2

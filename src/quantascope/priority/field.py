@@ -15,6 +15,7 @@ and the path rule moves the parameters first and then the buffers, whose credit 
 """
 
 import hashlib
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -154,7 +155,7 @@ def priority_field(
     interval = Interval(trajectory, asked, members, train, measured, rule, tolerance, chunk, parts)
     _, last = (interval.checked_losses(index) for index in (0, len(trajectory) - 1))
     columns = _measure(interval, len(trajectory) - 1, engine, progress)
-    return PriorityField(
+    field = PriorityField(
         rule=rule,
         layers=tuple(members),
         steps=trajectory.steps,
@@ -162,6 +163,9 @@ def priority_field(
         other=torch.stack([column["other"] for column in columns], -1).numpy(),
         losses=torch.stack([*(column["losses"] for column in columns), last], -1).numpy(),
     )
+    if rule == "path":
+        _warn_of_error(field, tolerance)
+    return field
 
 
 def check_rule(rule: str) -> None:
@@ -290,7 +294,7 @@ class Interval:
             self._check_shapes(start, end, index)
             moved = {**start, **self.event_losses.parameters(end)}
             after = self.losses(moved)
-            credit = self._along(start, moved, losses - after)
+            credit = self._along(start, moved, losses, after)
             if len(self.event_losses.parameters(start)) < len(start):
                 credit[-1] += after - self.losses(end)
         return {"values": credit[:-1], "other": credit[-1], "losses": losses}
@@ -307,13 +311,15 @@ class Interval:
         return here.along(self._directions(way))
 
     def _along(
-        self, start: Parameters, end: Parameters, fall: Float[Tensor, " events"]
+        self,
+        start: Parameters,
+        end: Parameters,
+        before: Float[Tensor, " events"],
+        after: Float[Tensor, " events"],
     ) -> Float[Tensor, "groups events"]:
-        """Credit along the way of the parameters, of as many nodes as bring its sum to the fall of the loss.
-
-        A fall that is lost in the rounding of the losses needs no more than the fewest.
-        """
-        rounding = len(fall) ** 0.5 * torch.finfo(fall.dtype).eps * 10
+        """Credit along the way of the parameters, of as many nodes as bring its sum to the fall of the loss."""
+        fall = before - after
+        enough = _allowed_error(torch.stack([before, after], 1).numpy(), self.tolerance)[0]
         way = {name: value - end[name] for name, value in self.event_losses.parameters(start).items()}
         directions = self._directions(way)
         count = 2
@@ -325,8 +331,7 @@ class Interval:
                     for x, w in zip(place.tolist(), weight.tolist(), strict=True)
                 ]
             ).sum(0)
-            error = float((credit.sum(0) - fall).norm())
-            if error <= max(self.tolerance * float(fall.norm()), rounding) or 2 * count > MOST_NODES:
+            if float((credit.sum(0) - fall).norm()) <= enough or 2 * count > MOST_NODES:
                 return credit
             count *= 2
 
@@ -378,6 +383,30 @@ def _measure(
         if progress:
             progress(len(gathered), count)
     return gathered
+
+
+def _allowed_error(
+    losses: Float[np.ndarray, "events checkpoints"], tolerance: float
+) -> Float[np.ndarray, " intervals"]:
+    """How far credit may be from the fall of the loss, in norm over events: a share of it, or rounding."""
+    size = np.abs(losses).max(0)
+    rounding = 10 * np.finfo(losses.dtype).eps * len(losses) ** 0.5 * np.maximum(size[:-1], size[1:])
+    return np.maximum(tolerance * np.linalg.norm(np.diff(losses, axis=1), axis=0), rounding)
+
+
+def _warn_of_error(field: PriorityField, tolerance: float) -> None:
+    """Say where the most nodes that are tried were too few."""
+    error = np.linalg.norm(field.total - field.loss_change, axis=0)
+    far = np.flatnonzero(error > 1.01 * _allowed_error(field.losses, tolerance))
+    if len(far):
+        worst = far[error[far].argmax()]
+        change = np.linalg.norm(field.loss_change[:, worst])
+        warnings.warn(
+            f"credit misses the tolerance {tolerance:g} at {MOST_NODES} nodes in {len(far)} of {len(error)} "
+            f"intervals, most from step {field.steps[worst]} to {field.steps[worst + 1]} (error "
+            f"{error[worst]:.2g} of a loss change of {change:.2g}); keep checkpoints more often there",
+            stacklevel=3,
+        )
 
 
 def _digest(tensors: Parameters) -> str:
