@@ -88,3 +88,14 @@ def test_a_warning_is_one_line_like_an_error(run, monkeypatch, capsys):
         warnings.simplefilter("default")
         assert main(["discover", str(run), "--workers", "1"]) == 0
     assert "quantascope: warning: rough\n" in capsys.readouterr().err
+
+
+def test_a_threshold_that_nothing_reaches_leaves_the_old_files(run, capsys):
+    assert main(["discover", str(run), "--workers", "1"]) == 0
+    before = {name: (run / name).read_bytes() for name in ("factors.safetensors", "discovery.png")}
+    capsys.readouterr()
+    assert main(["discover", str(run), "--workers", "1", "--threshold", "0.99"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "no factor explains 0.99 of its layer; the largest share is 0." in captured.err
+    assert all((run / name).read_bytes() == content for name, content in before.items())

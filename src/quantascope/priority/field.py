@@ -81,11 +81,11 @@ class PriorityField:
         """Whether factors of this field can be called quanta."""
         return 0.5 <= self.completeness <= 2 and self.event_correlation >= LEAST_CORRELATION
 
-    def save(self, file: Path, *, made_by: str) -> None:
-        """Keep the field as an artefact."""
+    def save(self, file: Path, *, made_by: str, **about: Any) -> None:
+        """Keep the field as an artefact, with further facts about it."""
         arrays = {name: getattr(self, name) for name in ("steps", "values", "other", "losses")}
         tensors = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
-        write_tensors(file, tensors, made_by=made_by, rule=self.rule, layers=list(self.layers))
+        write_tensors(file, tensors, made_by=made_by, rule=self.rule, layers=list(self.layers), **about)
 
     @classmethod
     def load(cls, file: Path, *, made_by: str | None = None) -> "PriorityField":
