@@ -413,6 +413,60 @@ def test_a_non_finite_loss_at_the_last_checkpoint_is_seen_too(tmp_path):
         priority_field(Trajectory.open(tmp_path), losses, {"all": "*"}, train=torch.ones(1, 1))
 
 
+class Roots(nn.Module):
+    """The root of each weight, whose gradient at zero is infinite and its product with no change NaN."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = (nn.Parameter(torch.ones(1)) for _ in range(2))
+
+    def forward(self, inputs):
+        return (inputs * self.first * self.second).clamp(min=0).sqrt()
+
+
+@pytest.mark.parametrize(
+    ("rule", "complaint"),
+    [
+        ("gradient", "the gradient of the training loss in layer 'first' is not finite between step 0 and 1"),
+        ("path", "the gradient of an event in layer 'first' is not finite between step 0 and 1"),
+    ],
+)
+def test_a_gradient_that_is_not_finite_names_layer_and_step(tmp_path, rule, complaint):
+    model = Roots()
+    recorder = Recorder(model, tmp_path, steps=1)
+    model.first.data += 1
+    recorder.step(0.1)
+    losses = ModuleLosses(model, lambda model, batch: model(batch))
+    fine, bad = torch.ones(3), torch.tensor([1.0, 0.0, 1.0])
+    events = fine if rule == "gradient" else bad
+    groups = {"first": "first", "second": "second"}
+    with pytest.raises(InvalidConfig, match=complaint):
+        priority_field(Trajectory.open(tmp_path), losses, groups, train=bad, events=events, rule=rule)
+
+
+def test_a_last_checkpoint_of_another_architecture_is_refused_for_a_plain_function(tmp_path):
+    for step, name in enumerate(("weight", "weight", "other")):
+        save_file({name: torch.ones(2) * (step + 1)}, tmp_path / f"step-{step}.safetensors")
+    with pytest.raises(DamagedArtefact, match=r"'weight' is missing at step 2 and of shape \[2\] at step 0"):
+        priority_field(
+            Trajectory.open(tmp_path), lambda at, batch: batch @ at["weight"], {"all": "*"}, train=torch.eye(2)
+        )
+
+
+def test_an_impossible_tolerance_is_refused(sgd):
+    with pytest.raises(InvalidConfig, match="tolerance -1 is not a share of the loss change; give one above 0"):
+        measure(sgd, tolerance=-1.0)
+
+
+def test_a_trajectory_without_change_has_no_completeness_and_is_not_reliable(tmp_path):
+    model = nn.Linear(1, 1)
+    Recorder(model, tmp_path, steps=1).step(0.1)
+    losses = ModuleLosses(model, lambda model, batch: model(batch).squeeze(1).square())
+    field = priority_field(Trajectory.open(tmp_path), losses, {"all": "*"}, train=torch.ones(2, 1))
+    assert np.isnan([field.completeness, field.event_correlation]).all()
+    assert not field.reliable
+
+
 def test_a_mean_in_place_of_event_losses_and_an_unknown_rule_are_refused(sgd):
     mean = ModuleLosses(sgd.losses.module, lambda model, batch: event_cross_entropy(model, batch).mean())
     with pytest.raises(InvalidConfig, match=r"have shape \[\]; give one for each event in one dimension"):
@@ -462,3 +516,9 @@ def test_a_hugging_face_causal_language_model_is_measured(tmp_path):
     assert trajectory.steps.tolist() == [0, 10, 20, 30]
     assert field.values.shape == (2, 6 * 7, 3)
     assert field.completeness == pytest.approx(1, abs=2e-3)
+
+
+def test_a_folder_that_is_no_saved_model_is_refused(tmp_path):
+    pytest.importorskip("transformers")
+    with pytest.raises(DamagedArtefact, match=r"has no config\.json, so it is no saved model; save"):
+        read_pretrained((tmp_path / "model.safetensors",))

@@ -15,6 +15,7 @@ and the path rule moves the parameters first and then the buffers, whose credit 
 """
 
 import hashlib
+import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -68,12 +69,15 @@ class PriorityField:
 
     @property
     def completeness(self) -> float:
-        """Total credit over total fall of the loss; 1 for an exact account."""
-        return float(self.total.sum(dtype=np.float64) / self.loss_change.sum(dtype=np.float64))
+        """Total credit over total fall of the loss; 1 for an exact account, NaN if it did not change."""
+        change = float(self.loss_change.sum(dtype=np.float64))
+        return float(self.total.sum(dtype=np.float64)) / change if change else math.nan
 
     @property
     def event_correlation(self) -> float:
-        """Correlation over events and intervals of credit and true fall of the loss."""
+        """Correlation over events and intervals of credit and true fall of the loss; NaN if either is constant."""
+        if not self.total.std() or not self.loss_change.std():
+            return math.nan
         return float(np.corrcoef(self.total.ravel(), self.loss_change.ravel())[0, 1])
 
     @property
@@ -143,6 +147,8 @@ def priority_field(
     ((1, 3, 4), 1.0)
     """
     check_rule(rule)
+    if not 0 < tolerance < math.inf:
+        raise InvalidConfig(f"tolerance {tolerance:g} is not a share of the loss change; give one above 0")
     if len(trajectory) < 2:
         raise InvalidConfig(f"a priority field needs at least two checkpoints, not {len(trajectory)}")
     if rule == "gradient":
@@ -153,7 +159,9 @@ def priority_field(
     members = resolve_groups(groups, start, asked)
     chunk = _fitting(asked, asked.tensors(start), train, measured, rule, memory)
     interval = Interval(trajectory, asked, members, train, measured, rule, tolerance, chunk, parts)
-    _, last = (interval.checked_losses(index) for index in (0, len(trajectory) - 1))
+    interval.checked_losses(0)
+    interval.check_shapes(asked.tensors(start), len(trajectory) - 1)
+    last = interval.checked_losses(len(trajectory) - 1)
     columns = _measure(interval, len(trajectory) - 1, engine, progress)
     field = PriorityField(
         rule=rule,
@@ -285,30 +293,36 @@ class Interval:
     def _measure(self, index: int) -> dict[str, Tensor]:
         start = self.tensors(index)
         if self.rule == "gradient":
-            losses, credit = self._first_order(start, float(self.trajectory.learning_rate_mass[index]))
+            losses, credit = self._first_order(start, index)
             self._check_losses(losses, index)
         else:
             losses = self.losses(start)
             self._check_losses(losses, index)
-            end = self.tensors(index + 1)
-            self._check_shapes(start, end, index)
+            end = self.check_shapes(start, index + 1, since=index)
             moved = {**start, **self.event_losses.parameters(end)}
             after = self.losses(moved)
             credit = self._along(start, moved, losses, after)
             if len(self.event_losses.parameters(start)) < len(start):
                 credit[-1] += after - self.losses(end)
+        for layer, one in zip([*self.members, None], credit, strict=True):
+            self._check_gradient(one, layer, index, "an event")
         return {"values": credit[:-1], "other": credit[-1], "losses": losses}
 
     def _first_order(
-        self, start: Parameters, mass: float
+        self, start: Parameters, index: int
     ) -> tuple[Float[Tensor, " events"], Float[Tensor, "groups events"]]:
-        """Losses at the start, and the credit of a step of this mass down the gradient."""
+        """Losses at the start, and the credit of a step of the interval's mass down the gradient."""
         at, event_losses = self.event_losses.parameters(start), self.event_losses.beside(start)
         here = Linearized(event_losses, at, self._pieces)
         own = self.train is self.events
         gradient = (here if own else Linearized(event_losses, at, self._trained)).gradient()
-        way = {name: mass * value for name, value in gradient.items()}
-        return here.along(self._directions(way))
+        mass = float(self.trajectory.learning_rate_mass[index])
+        directions = self._directions({name: mass * value for name, value in gradient.items()})
+        if not own:
+            for layer, way in zip([*self.members, None], directions, strict=True):
+                for value in way.values():
+                    self._check_gradient(value, layer, index, "the training loss")
+        return here.along(directions)
 
     def _along(
         self,
@@ -360,15 +374,27 @@ class Interval:
                 "are not finite); leave these events out or check the checkpoint with quantascope audit"
             )
 
-    def _check_shapes(self, start: Parameters, end: Parameters, index: int) -> None:
-        for name, value in start.items():
-            if name not in end or end[name].shape != value.shape:
-                found = f"of shape {list(end[name].shape)}" if name in end else "missing"
-                before, after = self.trajectory.steps[index : index + 2]
+    def _check_gradient(self, values: Tensor, layer: str | None, index: int, of: str) -> None:
+        if not bool(torch.isfinite(values).all()):
+            where = "parameters outside every layer" if layer is None else f"layer '{layer}'"
+            before, after = self.trajectory.steps[index : index + 2]
+            raise InvalidConfig(
+                f"the gradient of {of} in {where} is not finite between step {before} and {after}; leave out the "
+                "examples that make it so, or check the losses and the checkpoint"
+            )
+
+    def check_shapes(self, first: Parameters, index: int, since: int = 0) -> Parameters:
+        """The tensors of a checkpoint, which must be of the same shapes as those of an earlier one."""
+        here = self.tensors(index)
+        for name, value in first.items():
+            if name not in here or here[name].shape != value.shape:
+                found = f"of shape {list(here[name].shape)}" if name in here else "missing"
                 raise DamagedArtefact(
-                    f"tensor '{name}' is {found} at step {after} and of shape {list(value.shape)} at step "
-                    f"{before}: one checkpoint is of another architecture"
+                    f"tensor '{name}' is {found} at step {self.trajectory.steps[index]} and of shape "
+                    f"{list(value.shape)} at step {self.trajectory.steps[since]}: one checkpoint is of another "
+                    "architecture"
                 )
+        return here
 
 
 def _measure(
