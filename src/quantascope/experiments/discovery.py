@@ -334,6 +334,8 @@ def discover(
 ) -> Discovery:
     """Measure the source's training events and a held-out panel, and factor the former."""
     check_threshold(threshold)
+    if not memory > 0:
+        raise InvalidConfig(f"a memory budget of {memory / 1e9:g} GB is too little; give more than 0")
     panel_numbers(source.config, panel)
     if panel == "training":
         raise InvalidConfig("the training numbers are not held out; name another panel, such as priority")
