@@ -1,10 +1,12 @@
 """Training a source, auditing it and finding its quanta, as a user does it."""
 
 import json
+import warnings
 
 import pytest
 
 from quantascope.cli import main
+from quantascope.priority import PriorityField
 
 TINY = ["steps=6", "intervals=3", "replays=0", "model.blocks=2", "model.width=8", "model.hidden=8"]
 
@@ -76,3 +78,26 @@ def test_an_impossible_threshold_or_panel_is_refused(run, capsys):
     assert "threshold 3 is not a share" in capsys.readouterr().err
     assert main(["discover", str(run), "--workers", "1", "--panel", "holdout"]) == 2
     assert "there is no panel 'holdout'" in capsys.readouterr().err
+    assert main(["discover", str(run), "--workers", "1", "--memory", "-1"]) == 2
+    assert capsys.readouterr().err == "quantascope: a memory budget of -1 GB is too little; give more than 0\n"
+
+
+def test_a_warning_is_one_line_like_an_error(run, monkeypatch, capsys):
+    monkeypatch.setattr(
+        PriorityField, "reliable", property(lambda field: warnings.warn("rough", stacklevel=2) or 1)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert main(["discover", str(run), "--workers", "1"]) == 0
+    assert "quantascope: warning: rough\n" in capsys.readouterr().err
+
+
+def test_a_threshold_that_nothing_reaches_leaves_the_old_files(run, capsys):
+    assert main(["discover", str(run), "--workers", "1"]) == 0
+    before = {name: (run / name).read_bytes() for name in ("factors.safetensors", "discovery.png")}
+    capsys.readouterr()
+    assert main(["discover", str(run), "--workers", "1", "--threshold", "0.99"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "no factor explains 0.99 of its layer; the largest share is 0." in captured.err
+    assert all((run / name).read_bytes() == content for name, content in before.items())

@@ -21,6 +21,7 @@ from torch import Tensor
 from quantascope.errors import DamagedArtefact, RunMismatch, StorageFailed
 
 _ABOUT = "quantascope"
+RUN_AGAIN = "remove it and run again"
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -63,20 +64,31 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], *, made_by: str, **
     """
     metadata = {_ABOUT: json.dumps({"config": made_by, **about})}
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    write_bytes(path, safetensors.torch.save(contiguous, metadata))
+    write_bytes(path, safetensors.torch.save(_apart(contiguous), metadata))
 
 
-def read_tensors(path: Path, *, made_by: str | None) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Copies of those that are in the memory of others before them, such as slices, which safetensors refuses."""
+    first: dict[int, str] = {}
+    return {
+        name: tensor if first.setdefault(tensor.untyped_storage().data_ptr(), name) == name else tensor.clone()
+        for name, tensor in tensors.items()
+    }
+
+
+def read_tensors(
+    path: Path, *, made_by: str | None, remedy: str = RUN_AGAIN
+) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Tensors and facts of an artefact; `made_by` is the expected config hash, or None for any."""
-    with _readable(path), safetensors.safe_open(path, framework="pt") as file:
+    with _readable(path, remedy), safetensors.safe_open(path, framework="pt") as file:
         about = json.loads((file.metadata() or {}).get(_ABOUT, "{}"))
         check_origin(path, about.pop("config", None), made_by)
         return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118
 
 
-def read_facts(path: Path) -> dict[str, Any]:
+def read_facts(path: Path, *, remedy: str = RUN_AGAIN) -> dict[str, Any]:
     """The facts about a safetensors file alone; none if quantascope did not write it."""
-    with _readable(path), safetensors.safe_open(path, framework="pt") as file:
+    with _readable(path, remedy), safetensors.safe_open(path, framework="pt") as file:
         return json.loads((file.metadata() or {}).get(_ABOUT, "{}"))
 
 
@@ -118,14 +130,15 @@ def _storage(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def _readable(path: Path, remedy: str = RUN_AGAIN) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise DamagedArtefact(f"{path} is missing; run the command that makes it again") from None
+        instead = "run the command that makes it again" if remedy == RUN_AGAIN else remedy
+        raise DamagedArtefact(f"{path} is missing; {instead}") from None
     except (safetensors.SafetensorError, pl.exceptions.PolarsError, ValueError, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DamagedArtefact(f"{path} is damaged or foreign ({reason}); remove it and run again") from error
+        raise DamagedArtefact(f"{path} is damaged or foreign ({reason}); {remedy}") from error
 
 
 def _sync_folder(folder: Path) -> None:

@@ -10,7 +10,8 @@ import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -550,7 +551,8 @@ def main(arguments: list[str] | None = None) -> int:
         if (sys.argv[1:] if arguments is None else arguments) == ["--version"]:
             print(f"quantascope {importlib.metadata.version('quantascope')}")
             return 0
-        return _parse(arguments)() or 0
+        with _warnings_in_a_line():
+            return _parse(arguments)() or 0
     except QuantascopeError as error:
         print(f"quantascope: {error}", file=sys.stderr)
         return 2
@@ -564,6 +566,14 @@ def main(arguments: list[str] | None = None) -> int:
         # A reader such as `head` has gone; there is nobody left to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+@contextlib.contextmanager
+def _warnings_in_a_line() -> Iterator[None]:
+    """Warnings as errors are shown: without the place in the code."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: print(f"quantascope: warning: {message}", file=sys.stderr)
+        yield
 
 
 def _parse(arguments: list[str] | None) -> Callable[[], int | None]:

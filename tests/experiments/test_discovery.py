@@ -19,6 +19,7 @@ from quantascope.experiments.recover_quanta import RecoverQuanta
 from quantascope.experiments.source_audit import audit_run, first_order_field
 from quantascope.models import TransformerConfig
 from quantascope.priority import Factors, explained_share, factorize
+from quantascope.report.tables import print_discovery
 from quantascope.run import RunDirectory
 from quantascope.training import OptimizerConfig
 
@@ -114,6 +115,30 @@ def test_fields_are_measured_once_and_kept(source, found, monkeypatch):
     again = measure_field(source, "path", "training")
     np.testing.assert_array_equal(again.values, found.trained.values)
     assert not list((source.path / "priority").glob("*.parts"))
+
+
+def test_a_field_of_checkpoints_that_have_changed_since_is_refused(source, found, tmp_path):
+    path = shutil.copytree(source.path, tmp_path / "run")
+    file = path / "checkpoints" / "step-00000012.safetensors"
+    facts = read_facts(file)
+    changed = {name: 1.01 * value for name, value in load_file(file).items()}
+    write_tensors(file, changed, made_by=facts["config"], step=facts["step"], mass=facts["mass"])
+    with pytest.raises(RunMismatch, match="measured from another checkpoint of step 12; restore that, or remove"):
+        measure_field(read_source(path), "path", "training")
+
+
+def test_a_layer_with_as_many_factors_as_are_looked_for_is_named(source, found, capsys):
+    assert found.ceiling == ""
+    many = discover(source, rule="path", threshold=1e-7)
+    assert many.ceiling.startswith("block 0, block 1: 16 factors are the most that are looked for in a layer")
+    assert [layer["full"] for layer in many.to_json()["layers"]] == [True, True]
+    print_discovery(many)
+    assert "+ block 0, block 1: 16 factors are the most" in capsys.readouterr().out
+
+
+def test_a_threshold_that_nothing_reaches_is_refused_with_the_largest_share(source, found):
+    with pytest.raises(InvalidConfig, match=r"no factor explains 0\.99 of its layer; the largest share is 0\.\d+"):
+        discover(source, rule="path", threshold=0.99)
 
 
 def test_factors_are_kept_with_what_made_them(found):

@@ -69,3 +69,10 @@ def test_held_out_events_get_their_planted_supports():
 
 def test_a_field_without_priority_has_no_factors():
     assert len(factorize_corrective(np.zeros((2, 5, 4)))) == 0
+
+
+def test_in_a_layer_without_priority_no_event_is_assigned():
+    found = factorize_corrective(plant(PlantedConfig(seed=0)).values)
+    assigned = assign_jointly(found, np.zeros((1, 5, found.curves.shape[1])))
+    assert not assigned.supports.any()
+    assert not assigned.explained.any()

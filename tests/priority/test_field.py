@@ -66,6 +66,35 @@ def test_the_path_rule_accounts_for_every_events_loss_change(source, request):
     assert (error <= 2e-3 * np.linalg.norm(field.loss_change, axis=0)).all()
 
 
+@pytest.mark.parametrize("unit", [1e-8, 1e4])
+def test_the_path_rule_takes_the_same_nodes_in_any_unit_of_the_loss(adam, monkeypatch, unit):
+    counts, original = [], np.polynomial.legendre.leggauss
+    monkeypatch.setattr(np.polynomial.legendre, "leggauss", lambda count: counts.append(count) or original(count))
+    coarse = replace(adam, trajectory=adam.trajectory.at([0, 30, 60]))
+    plain = measure(coarse, rule="path", tolerance=1e-3)
+    nodes = counts.copy()
+    counts.clear()
+    scaled = ModuleLosses(adam.losses.module, lambda model, batch: unit * event_cross_entropy(model, batch))
+    field = measure(replace(coarse, losses=scaled), rule="path", tolerance=1e-3)
+    assert counts == nodes
+    assert max(nodes) > 2
+    np.testing.assert_allclose(field.values / unit, plain.values, rtol=1e-3, atol=1e-5)
+
+
+def test_a_way_that_is_too_rough_for_the_most_nodes_is_warned_of(tmp_path):
+    model = nn.Linear(1, 1, bias=False)
+    recorder = Recorder(model.requires_grad_(False), tmp_path, steps=1)
+    for place in (0.0, 0.1, 1.1):
+        model.weight.fill_(place)
+        recorder.step(0.1)
+    losses = ModuleLosses(model, lambda model, batch: 2 + (500 * model(batch)).sin().squeeze(1))
+    trajectory = Trajectory.open(tmp_path).at([1, 2, 3])
+    with pytest.warns(
+        UserWarning, match=r"the tolerance 0.01 at 64 nodes in 1 of 2 intervals, most from step 2 to 3"
+    ):
+        priority_field(trajectory, losses, {"all": "*"}, train=torch.ones(3, 1), rule="path")
+
+
 def test_the_gradient_rule_fails_where_path_does_not_and_says_so(adam):
     field = measure(adam)
     assert not 0.5 < field.completeness < 2
@@ -384,6 +413,60 @@ def test_a_non_finite_loss_at_the_last_checkpoint_is_seen_too(tmp_path):
         priority_field(Trajectory.open(tmp_path), losses, {"all": "*"}, train=torch.ones(1, 1))
 
 
+class Roots(nn.Module):
+    """The root of each weight, whose gradient at zero is infinite and its product with no change NaN."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = (nn.Parameter(torch.ones(1)) for _ in range(2))
+
+    def forward(self, inputs):
+        return (inputs * self.first * self.second).clamp(min=0).sqrt()
+
+
+@pytest.mark.parametrize(
+    ("rule", "complaint"),
+    [
+        ("gradient", "the gradient of the training loss in layer 'first' is not finite between step 0 and 1"),
+        ("path", "the gradient of an event in layer 'first' is not finite between step 0 and 1"),
+    ],
+)
+def test_a_gradient_that_is_not_finite_names_layer_and_step(tmp_path, rule, complaint):
+    model = Roots()
+    recorder = Recorder(model, tmp_path, steps=1)
+    model.first.data += 1
+    recorder.step(0.1)
+    losses = ModuleLosses(model, lambda model, batch: model(batch))
+    fine, bad = torch.ones(3), torch.tensor([1.0, 0.0, 1.0])
+    events = fine if rule == "gradient" else bad
+    groups = {"first": "first", "second": "second"}
+    with pytest.raises(InvalidConfig, match=complaint):
+        priority_field(Trajectory.open(tmp_path), losses, groups, train=bad, events=events, rule=rule)
+
+
+def test_a_last_checkpoint_of_another_architecture_is_refused_for_a_plain_function(tmp_path):
+    for step, name in enumerate(("weight", "weight", "other")):
+        save_file({name: torch.ones(2) * (step + 1)}, tmp_path / f"step-{step}.safetensors")
+    with pytest.raises(DamagedArtefact, match=r"'weight' is missing at step 2 and of shape \[2\] at step 0"):
+        priority_field(
+            Trajectory.open(tmp_path), lambda at, batch: batch @ at["weight"], {"all": "*"}, train=torch.eye(2)
+        )
+
+
+def test_an_impossible_tolerance_is_refused(sgd):
+    with pytest.raises(InvalidConfig, match="tolerance -1 is not a share of the loss change; give one above 0"):
+        measure(sgd, tolerance=-1.0)
+
+
+def test_a_trajectory_without_change_has_no_completeness_and_is_not_reliable(tmp_path):
+    model = nn.Linear(1, 1)
+    Recorder(model, tmp_path, steps=1).step(0.1)
+    losses = ModuleLosses(model, lambda model, batch: model(batch).squeeze(1).square())
+    field = priority_field(Trajectory.open(tmp_path), losses, {"all": "*"}, train=torch.ones(2, 1))
+    assert np.isnan([field.completeness, field.event_correlation]).all()
+    assert not field.reliable
+
+
 def test_a_mean_in_place_of_event_losses_and_an_unknown_rule_are_refused(sgd):
     mean = ModuleLosses(sgd.losses.module, lambda model, batch: event_cross_entropy(model, batch).mean())
     with pytest.raises(InvalidConfig, match=r"have shape \[\]; give one for each event in one dimension"):
@@ -433,3 +516,9 @@ def test_a_hugging_face_causal_language_model_is_measured(tmp_path):
     assert trajectory.steps.tolist() == [0, 10, 20, 30]
     assert field.values.shape == (2, 6 * 7, 3)
     assert field.completeness == pytest.approx(1, abs=2e-3)
+
+
+def test_a_folder_that_is_no_saved_model_is_refused(tmp_path):
+    pytest.importorskip("transformers")
+    with pytest.raises(DamagedArtefact, match=r"has no config\.json, so it is no saved model; save"):
+        read_pretrained((tmp_path / "model.safetensors",))

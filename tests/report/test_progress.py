@@ -4,7 +4,8 @@ import io
 
 from rich.console import Console
 
-from quantascope.report.progress import SweepDisplay, _table, one_run
+from quantascope.report import progress
+from quantascope.report.progress import SweepDisplay, _table, intervals, one_run
 from quantascope.sweep import RunStatus
 
 STATUSES = [
@@ -49,3 +50,15 @@ def test_a_single_run_says_that_it_prepares_before_its_first_step(capsys):
         progress(0, float("nan"))
     lines = capsys.readouterr().err.splitlines()
     assert lines[1].split() == ["source/distilled", "(preparing)", "step", "0", "of", "6,000", "?", "left"]
+
+
+def test_a_log_says_now_and_then_how_many_intervals_are_measured_and_nothing_before(capsys, monkeypatch):
+    now = iter([0.0, 1.0, 31.0, 40.0, 45.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(now))
+    with intervals(Console(file=io.StringIO())) as told:
+        for done in range(1, 5):
+            told("path priority", done, 4)
+    assert capsys.readouterr().err.splitlines() == [
+        "[0:31] path priority: 2 of 4 intervals",
+        "[0:45] path priority: 4 of 4 intervals",
+    ]

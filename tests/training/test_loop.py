@@ -314,3 +314,18 @@ def test_a_foreign_safetensors_file_is_refused(tmp_path):
     safetensors.torch.save_file({"x": torch.zeros(1)}, run.path / "state.safetensors")
     with pytest.raises(DamagedArtefact, match="was not written by quantascope"):
         started_run(run.path)
+
+
+def test_a_tied_model_is_trained_in_a_run_and_taken_up_again(tmp_path):
+    def tied() -> nn.Sequential:
+        model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2, bias=False))
+        model[1].weight = model[0].weight
+        return model
+
+    config = TrainingConfig(steps=4, optimizer=OptimizerConfig(name="adam"), checkpoints=(0, 4))
+    run, first, again = RunDirectory.open(tmp_path, Settings()), tied(), tied()
+    for model in (first, again):  # the second time there is nothing left to do but to read the state
+        train(model, batches=random_batches, objective=SQUARES, config=config, run=run)
+    assert again[1].weight is again[0].weight
+    for name, value in first.state_dict().items():
+        assert torch.equal(again.state_dict()[name], value)

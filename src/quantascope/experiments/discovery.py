@@ -6,6 +6,7 @@ Everything that is measured is kept in the run directory of the source:
     factors.safetensors               the factors last asked for
 """
 
+import hashlib
 import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
@@ -19,8 +20,9 @@ import polars as pl
 import torch
 from jaxtyping import Bool, Float, Int
 
+from quantascope.artefact import read_facts
 from quantascope.config import fingerprint
-from quantascope.errors import InvalidConfig
+from quantascope.errors import InvalidConfig, RunMismatch
 from quantascope.experiments.naming_source import Source, panel_numbers
 from quantascope.priority import (
     Factors,
@@ -38,10 +40,12 @@ from quantascope.priority import (
     priority_field,
 )
 from quantascope.priority.baselines import nmf_explained, svd_explained
+from quantascope.priority.factorize import MOST_FACTORS
 from quantascope.priority.packets import Packet, random_packets
 from quantascope.priority.surrogate import Values, gaussian_surrogate, loading_surrogate
 from quantascope.run import RunDirectory
 from quantascope.tasks.number_naming import VOCABULARY, naming_events
+from quantascope.training import Trajectory
 
 FACTORS = "factors.safetensors"
 SurrogateKind = Literal["loadings", "gaussian"]
@@ -61,12 +65,15 @@ def measure_field(
     """The field of a panel's events along the source's trajectory, measured once and kept."""
     made_by = fingerprint({"source": source.config.hash(), "rule": rule, "panel": panel})
     file = source.path / "priority" / f"{rule}-{panel}.safetensors"
+    trajectory = source.trajectory.at(source.config.interval_steps)
+    checkpoints = _digests(trajectory)
     if file.exists():
+        _refuse_other_checkpoints(file, checkpoints)
         return PriorityField.load(file, made_by=made_by)
     numbers = panel_numbers(source.config, panel)
     parts = file.with_suffix(".parts")
     measured = priority_field(
-        source.trajectory.at(source.config.interval_steps),
+        trajectory,
         ModuleLosses(source.config.build()),
         {f"block {block}": f"blocks.{block}.*" for block in range(source.config.model.blocks)},
         train=source.events,
@@ -77,9 +84,27 @@ def measure_field(
         parts=parts,
         progress=None if told is None else lambda done, of: told(f"{rule} priority of {panel} events", done, of),
     )
-    measured.save(file, made_by=made_by)
+    measured.save(file, made_by=made_by, checkpoints=checkpoints)
     shutil.rmtree(parts, ignore_errors=True)
     return measured
+
+
+def _digests(trajectory: Trajectory) -> dict[str, str]:
+    """A hash of the files of each step's checkpoint."""
+    return {
+        str(step): hashlib.sha256(b"".join(shard.read_bytes() for shard in shards)).hexdigest()
+        for step, shards in zip(trajectory.steps, trajectory.files, strict=True)
+    }
+
+
+def _refuse_other_checkpoints(file: Path, checkpoints: dict[str, str]) -> None:
+    """Refuse a field of checkpoints that have changed since; one that does not say its checkpoints is taken."""
+    kept = read_facts(file).get("checkpoints", checkpoints)
+    other = [step for step, digest in checkpoints.items() if kept.get(step) != digest]
+    if other:
+        raise RunMismatch(
+            f"{file} was measured from another checkpoint of step {other[0]}; restore that, or remove the field"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +129,23 @@ class Discovery:
     def per_layer(self) -> Int[np.ndarray, " layers"]:
         """How many factors each layer has."""
         return np.bincount(self.factors.layer, minlength=len(self.trained.layers))
+
+    @property
+    def full_layers(self) -> list[str]:
+        """Layers with as many factors as are looked for, which may have more."""
+        return [
+            name for name, count in zip(self.trained.layers, self.per_layer, strict=True) if count >= MOST_FACTORS
+        ]
+
+    @property
+    def ceiling(self) -> str:
+        """Which layers are full, in words; empty if none is."""
+        if not self.full_layers:
+            return ""
+        return (
+            f"{', '.join(self.full_layers)}: {MOST_FACTORS} factors are the most that are looked for in a layer; "
+            f"there may be more above the threshold {self.threshold:g}"
+        )
 
     @property
     def acquired(self) -> Int[np.ndarray, " factors"]:
@@ -263,6 +305,7 @@ class Discovery:
                     "svd": float(svd),
                     "nmf": float(nmf),
                     "negative_mass": float(negative),
+                    "full": name in self.full_layers,
                 }
                 for name, count, explained, svd, nmf, negative in zip(
                     self.trained.layers,
@@ -291,6 +334,8 @@ def discover(
 ) -> Discovery:
     """Measure the source's training events and a held-out panel, and factor the former."""
     check_threshold(threshold)
+    if not memory > 0:
+        raise InvalidConfig(f"a memory budget of {memory / 1e9:g} GB is too little; give more than 0")
     panel_numbers(source.config, panel)
     if panel == "training":
         raise InvalidConfig("the training numbers are not held out; name another panel, such as priority")
@@ -299,7 +344,17 @@ def discover(
             measure_field(source, rule, name, engine=engine, memory=memory, told=told)
             for name in ("training", panel)
         )
-    return Discovery(source, threshold, trained, held_out)
+    found = Discovery(source, threshold, trained, held_out)
+    if not len(found.factors):
+        raise InvalidConfig(f"no factor explains {threshold:g} of its layer; {_largest_share(trained)}")
+    return found
+
+
+def _largest_share(trained: PriorityField) -> str:
+    first = factorize(trained.values, threshold=np.finfo(np.float64).tiny, most=1)
+    if not len(first):
+        return "the field has no positive priority: check the trajectory with quantascope audit"
+    return f"the largest share is {first.explained.max():.3g}: give a threshold no higher than that"
 
 
 def layer_sums(factors: Factors, layers: int) -> Float[np.ndarray, " layers"]:

@@ -28,7 +28,7 @@ from quantascope.training import (
     Trajectory,
     train,
 )
-from quantascope.training.trajectory import find_checkpoints
+from quantascope.training.checkpoint_names import find_checkpoints
 
 METRICS = "metrics.parquet"
 REPORTED = ("training", "test", "zero_gap", "short_tail")

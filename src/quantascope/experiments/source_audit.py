@@ -16,7 +16,7 @@ from quantascope.artefact import read_json
 from quantascope.experiments.naming_source import NamingSource, Source, read_source
 from quantascope.priority import ModuleLosses, PriorityField, priority_field
 from quantascope.training.audit import Finding, audit
-from quantascope.training.trajectory import find_checkpoints
+from quantascope.training.checkpoint_names import find_checkpoints
 
 MOST_RISING = 0.05
 """Share of rising steps above which a full-batch training is not smooth."""

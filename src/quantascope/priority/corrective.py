@@ -141,8 +141,8 @@ def _revised(field: Field, supports: Supports, curves: Curves) -> Supports:
 
 def _removed_in_order(field: Field, supports: Supports, curves: Curves) -> list[tuple[Component, float]]:
     """Components with the share of the squared priority that each removes after those before it."""
-    residual, total = field.copy(), squared_sum(field)
-    left, found = total, []
+    residual, left = field.copy(), squared_sum(field)
+    total, found = left or 1.0, []
     for support, curve in zip(supports, curves, strict=True):
         component = Component(support, curve, 0.0)
         component.take_from(residual)

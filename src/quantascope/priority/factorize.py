@@ -29,6 +29,7 @@ from quantascope.priority.factors import Factors
 
 ALTERNATIONS = 40
 MOST_FACTORS = 16
+"""Factors that are looked for in a layer; one that has as many may have more."""
 
 Residual = Float[np.ndarray, "events intervals"]
 Curves = Float[np.ndarray, "starts intervals"]

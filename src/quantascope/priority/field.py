@@ -15,6 +15,8 @@ and the path rule moves the parameters first and then the buffers, whose credit 
 """
 
 import hashlib
+import math
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -67,12 +69,15 @@ class PriorityField:
 
     @property
     def completeness(self) -> float:
-        """Total credit over total fall of the loss; 1 for an exact account."""
-        return float(self.total.sum(dtype=np.float64) / self.loss_change.sum(dtype=np.float64))
+        """Total credit over total fall of the loss; 1 for an exact account, NaN if it did not change."""
+        change = float(self.loss_change.sum(dtype=np.float64))
+        return float(self.total.sum(dtype=np.float64)) / change if change else math.nan
 
     @property
     def event_correlation(self) -> float:
-        """Correlation over events and intervals of credit and true fall of the loss."""
+        """Correlation over events and intervals of credit and true fall of the loss; NaN if either is constant."""
+        if not self.total.std() or not self.loss_change.std():
+            return math.nan
         return float(np.corrcoef(self.total.ravel(), self.loss_change.ravel())[0, 1])
 
     @property
@@ -80,11 +85,11 @@ class PriorityField:
         """Whether factors of this field can be called quanta."""
         return 0.5 <= self.completeness <= 2 and self.event_correlation >= LEAST_CORRELATION
 
-    def save(self, file: Path, *, made_by: str) -> None:
-        """Keep the field as an artefact."""
+    def save(self, file: Path, *, made_by: str, **about: Any) -> None:
+        """Keep the field as an artefact, with further facts about it."""
         arrays = {name: getattr(self, name) for name in ("steps", "values", "other", "losses")}
         tensors = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
-        write_tensors(file, tensors, made_by=made_by, rule=self.rule, layers=list(self.layers))
+        write_tensors(file, tensors, made_by=made_by, rule=self.rule, layers=list(self.layers), **about)
 
     @classmethod
     def load(cls, file: Path, *, made_by: str | None = None) -> "PriorityField":
@@ -142,6 +147,8 @@ def priority_field(
     ((1, 3, 4), 1.0)
     """
     check_rule(rule)
+    if not 0 < tolerance < math.inf:
+        raise InvalidConfig(f"tolerance {tolerance:g} is not a share of the loss change; give one above 0")
     if len(trajectory) < 2:
         raise InvalidConfig(f"a priority field needs at least two checkpoints, not {len(trajectory)}")
     if rule == "gradient":
@@ -152,9 +159,11 @@ def priority_field(
     members = resolve_groups(groups, start, asked)
     chunk = _fitting(asked, asked.tensors(start), train, measured, rule, memory)
     interval = Interval(trajectory, asked, members, train, measured, rule, tolerance, chunk, parts)
-    _, last = (interval.checked_losses(index) for index in (0, len(trajectory) - 1))
+    interval.checked_losses(0)
+    interval.check_shapes(asked.tensors(start), len(trajectory) - 1)
+    last = interval.checked_losses(len(trajectory) - 1)
     columns = _measure(interval, len(trajectory) - 1, engine, progress)
-    return PriorityField(
+    field = PriorityField(
         rule=rule,
         layers=tuple(members),
         steps=trajectory.steps,
@@ -162,6 +171,9 @@ def priority_field(
         other=torch.stack([column["other"] for column in columns], -1).numpy(),
         losses=torch.stack([*(column["losses"] for column in columns), last], -1).numpy(),
     )
+    if rule == "path":
+        _warn_of_error(field, tolerance)
+    return field
 
 
 def check_rule(rule: str) -> None:
@@ -281,39 +293,47 @@ class Interval:
     def _measure(self, index: int) -> dict[str, Tensor]:
         start = self.tensors(index)
         if self.rule == "gradient":
-            losses, credit = self._first_order(start, float(self.trajectory.learning_rate_mass[index]))
+            losses, credit = self._first_order(start, index)
             self._check_losses(losses, index)
         else:
             losses = self.losses(start)
             self._check_losses(losses, index)
-            end = self.tensors(index + 1)
-            self._check_shapes(start, end, index)
+            end = self.check_shapes(start, index + 1, since=index)
             moved = {**start, **self.event_losses.parameters(end)}
             after = self.losses(moved)
-            credit = self._along(start, moved, losses - after)
+            credit = self._along(start, moved, losses, after)
             if len(self.event_losses.parameters(start)) < len(start):
                 credit[-1] += after - self.losses(end)
+        for layer, one in zip([*self.members, None], credit, strict=True):
+            self._check_gradient(one, layer, index, "an event")
         return {"values": credit[:-1], "other": credit[-1], "losses": losses}
 
     def _first_order(
-        self, start: Parameters, mass: float
+        self, start: Parameters, index: int
     ) -> tuple[Float[Tensor, " events"], Float[Tensor, "groups events"]]:
-        """Losses at the start, and the credit of a step of this mass down the gradient."""
+        """Losses at the start, and the credit of a step of the interval's mass down the gradient."""
         at, event_losses = self.event_losses.parameters(start), self.event_losses.beside(start)
         here = Linearized(event_losses, at, self._pieces)
         own = self.train is self.events
         gradient = (here if own else Linearized(event_losses, at, self._trained)).gradient()
-        way = {name: mass * value for name, value in gradient.items()}
-        return here.along(self._directions(way))
+        mass = float(self.trajectory.learning_rate_mass[index])
+        directions = self._directions({name: mass * value for name, value in gradient.items()})
+        if not own:
+            for layer, way in zip([*self.members, None], directions, strict=True):
+                for value in way.values():
+                    self._check_gradient(value, layer, index, "the training loss")
+        return here.along(directions)
 
     def _along(
-        self, start: Parameters, end: Parameters, fall: Float[Tensor, " events"]
+        self,
+        start: Parameters,
+        end: Parameters,
+        before: Float[Tensor, " events"],
+        after: Float[Tensor, " events"],
     ) -> Float[Tensor, "groups events"]:
-        """Credit along the way of the parameters, of as many nodes as bring its sum to the fall of the loss.
-
-        A fall that is lost in the rounding of the losses needs no more than the fewest.
-        """
-        rounding = len(fall) ** 0.5 * torch.finfo(fall.dtype).eps * 10
+        """Credit along the way of the parameters, of as many nodes as bring its sum to the fall of the loss."""
+        fall = before - after
+        enough = _allowed_error(torch.stack([before, after], 1).numpy(), self.tolerance)[0]
         way = {name: value - end[name] for name, value in self.event_losses.parameters(start).items()}
         directions = self._directions(way)
         count = 2
@@ -325,8 +345,7 @@ class Interval:
                     for x, w in zip(place.tolist(), weight.tolist(), strict=True)
                 ]
             ).sum(0)
-            error = float((credit.sum(0) - fall).norm())
-            if error <= max(self.tolerance * float(fall.norm()), rounding) or 2 * count > MOST_NODES:
+            if float((credit.sum(0) - fall).norm()) <= enough or 2 * count > MOST_NODES:
                 return credit
             count *= 2
 
@@ -355,15 +374,27 @@ class Interval:
                 "are not finite); leave these events out or check the checkpoint with quantascope audit"
             )
 
-    def _check_shapes(self, start: Parameters, end: Parameters, index: int) -> None:
-        for name, value in start.items():
-            if name not in end or end[name].shape != value.shape:
-                found = f"of shape {list(end[name].shape)}" if name in end else "missing"
-                before, after = self.trajectory.steps[index : index + 2]
+    def _check_gradient(self, values: Tensor, layer: str | None, index: int, of: str) -> None:
+        if not bool(torch.isfinite(values).all()):
+            where = "parameters outside every layer" if layer is None else f"layer '{layer}'"
+            before, after = self.trajectory.steps[index : index + 2]
+            raise InvalidConfig(
+                f"the gradient of {of} in {where} is not finite between step {before} and {after}; leave out the "
+                "examples that make it so, or check the losses and the checkpoint"
+            )
+
+    def check_shapes(self, first: Parameters, index: int, since: int = 0) -> Parameters:
+        """The tensors of a checkpoint, which must be of the same shapes as those of an earlier one."""
+        here = self.tensors(index)
+        for name, value in first.items():
+            if name not in here or here[name].shape != value.shape:
+                found = f"of shape {list(here[name].shape)}" if name in here else "missing"
                 raise DamagedArtefact(
-                    f"tensor '{name}' is {found} at step {after} and of shape {list(value.shape)} at step "
-                    f"{before}: one checkpoint is of another architecture"
+                    f"tensor '{name}' is {found} at step {self.trajectory.steps[index]} and of shape "
+                    f"{list(value.shape)} at step {self.trajectory.steps[since]}: one checkpoint is of another "
+                    "architecture"
                 )
+        return here
 
 
 def _measure(
@@ -378,6 +409,30 @@ def _measure(
         if progress:
             progress(len(gathered), count)
     return gathered
+
+
+def _allowed_error(
+    losses: Float[np.ndarray, "events checkpoints"], tolerance: float
+) -> Float[np.ndarray, " intervals"]:
+    """How far credit may be from the fall of the loss, in norm over events: a share of it, or rounding."""
+    size = np.abs(losses).max(0)
+    rounding = 10 * np.finfo(losses.dtype).eps * len(losses) ** 0.5 * np.maximum(size[:-1], size[1:])
+    return np.maximum(tolerance * np.linalg.norm(np.diff(losses, axis=1), axis=0), rounding)
+
+
+def _warn_of_error(field: PriorityField, tolerance: float) -> None:
+    """Say where the most nodes that are tried were too few."""
+    error = np.linalg.norm(field.total - field.loss_change, axis=0)
+    far = np.flatnonzero(error > 1.01 * _allowed_error(field.losses, tolerance))
+    if len(far):
+        worst = far[error[far].argmax()]
+        change = np.linalg.norm(field.loss_change[:, worst])
+        warnings.warn(
+            f"credit misses the tolerance {tolerance:g} at {MOST_NODES} nodes in {len(far)} of {len(error)} "
+            f"intervals, most from step {field.steps[worst]} to {field.steps[worst + 1]} (error "
+            f"{error[worst]:.2g} of a loss change of {change:.2g}); keep checkpoints more often there",
+            stacklevel=3,
+        )
 
 
 def _digest(tensors: Parameters) -> str:

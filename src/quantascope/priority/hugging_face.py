@@ -13,7 +13,7 @@ from typing import Any
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from quantascope.errors import InvalidConfig
+from quantascope.errors import DamagedArtefact, InvalidConfig
 from quantascope.training.trajectory import Shards
 
 
@@ -23,12 +23,18 @@ def read_pretrained(shards: Shards) -> dict[str, Tensor]:
         transformers = importlib.import_module("transformers")  # which no type checker should read
     except ImportError:
         raise InvalidConfig("transformers is not installed; pip install 'quantascope[transformers]'") from None
+    folder = shards[0].parent
+    if not (folder / "config.json").is_file():
+        raise DamagedArtefact(
+            f"{folder} has no config.json, so it is no saved model; save checkpoints with save_pretrained, or "
+            "open them without read_pretrained"
+        )
     # A bar for each of many checkpoints, each of which is read several times, would bury everything else.
     bars = transformers.utils.logging
     shown = bars.is_progress_bar_enabled()
     bars.disable_progress_bar()
     try:
-        return transformers.AutoModelForCausalLM.from_pretrained(shards[0].parent).state_dict()
+        return transformers.AutoModelForCausalLM.from_pretrained(folder).state_dict()
     finally:
         if shown:
             bars.enable_progress_bar()

@@ -71,10 +71,14 @@ def one_run(label: str, steps: int) -> Iterator[Progress]:
 
 
 @contextmanager
-def intervals() -> Iterator[Callable[[str, int, int], None]]:
+def intervals(console: Console | None = None) -> Iterator[Callable[[str, int, int], None]]:
     """Shows how many intervals of which field are measured, with the time left."""
+    console = console or Console(stderr=True)
+    if not console.is_terminal:
+        yield IntervalLog()
+        return
     columns = (*ProgressBar.get_default_columns(), MofNCompleteColumn())
-    with ProgressBar(*columns, console=Console(stderr=True), transient=True) as bar:
+    with ProgressBar(*columns, console=console, transient=True) as bar:
         tasks: dict[str, TaskID] = {}
 
         def told(what: str, done: int, of: int) -> None:
@@ -83,6 +87,20 @@ def intervals() -> Iterator[Callable[[str, int, int], None]]:
             bar.update(tasks[what], completed=done)
 
         yield told
+
+
+class IntervalLog:
+    """A line now and then, and one when a field is complete."""
+
+    def __init__(self) -> None:
+        self._began = self._logged = time.monotonic()
+
+    def __call__(self, what: str, done: int, of: int) -> None:
+        now = time.monotonic()
+        if now - self._logged >= _SECONDS_BETWEEN_LOG_LINES or done == of:
+            self._logged = now
+            line = f"[{clock(now - self._began)}] {what}: {done} of {of} intervals"
+            print(line, file=sys.stderr, flush=True)
 
 
 def _table(statuses: list[RunStatus], left: dict[str, float | None]) -> Table:

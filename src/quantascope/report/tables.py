@@ -163,10 +163,12 @@ def print_discovery(found: Discovery) -> None:
         "layer", "quanta", "explained %", "SVD %", "NMF %", "negative %", title="Held-out priority", names=0
     )
     for row in found.to_json()["layers"]:
-        name, count, *shares = row.values()
-        layers.add_row(name, f"{count}", *(f"{100 * share:.1f}" for share in shares))
+        name, count, *shares, full = row.values()
+        layers.add_row(name, f"{count}{'+' if full else ''}", *(f"{100 * share:.1f}" for share in shares))
     console().print(quanta)
     console().print(layers)
+    if found.ceiling:
+        print(f"+ {found.ceiling}.")
     print(
         f"The {trained.rule} field accounts for {trained.completeness:.3f} of the loss change "
         f"(correlation {trained.event_correlation:.3f} by event and interval).\n"

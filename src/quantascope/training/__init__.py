@@ -5,7 +5,8 @@ from quantascope.training.history import History
 from quantascope.training.loop import Evaluation, Pace, Progress, TrainingConfig, train
 from quantascope.training.objective import GradientOf, Objective, Term
 from quantascope.training.optimizer import OptimizerConfig, ScheduleConfig
-from quantascope.training.trajectory import Recorder, Trajectory
+from quantascope.training.recorder import Recorder
+from quantascope.training.trajectory import Trajectory
 
 __all__ = [
     "Evaluation",

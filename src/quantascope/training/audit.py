@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 
 from quantascope.errors import DamagedArtefact
-from quantascope.training.trajectory import Shards, Trajectory, find_checkpoints, load_shards
+from quantascope.training.checkpoint_names import Shards, find_checkpoints
+from quantascope.training.trajectory import Trajectory, load_shards
 
 ASIDE = 4.0
 """A checkpoint stands aside if the way over it is this many times the way past it."""

@@ -29,8 +29,8 @@ from quantascope.run import RunDirectory
 from quantascope.training.history import History
 from quantascope.training.objective import GradientOf
 from quantascope.training.optimizer import OptimizerConfig, ScheduleConfig, build_optimizer
+from quantascope.training.recorder import Recorder
 from quantascope.training.state import TrainingState, load_state, save_state
-from quantascope.training.trajectory import Recorder
 
 Evaluation = Callable[[Any], Mapping[str, np.ndarray]]
 """Named arrays measured on the model; the loop stacks them over evaluations."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from quantascope.artefact import read_tensors, write_tensors
 from quantascope.errors import DamagedArtefact
 from quantascope.run import RunDirectory
 from quantascope.training.history import History
+from quantascope.training.trajectory import shared_names
 
 FILE = "state.safetensors"
 
@@ -54,7 +56,9 @@ def save_state(
 ) -> None:
     """Write everything that resuming needs, as one atomic file."""
     history = state.history()
-    tensors = {f"model/{name}": value for name, value in model.state_dict().items()}
+    parameters = model.state_dict()
+    tied = shared_names(parameters)
+    tensors = {f"model/{name}": value for name, value in parameters.items() if name not in tied}
     for index, moments in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer/{index}/{name}": torch.as_tensor(value) for name, value in moments.items()}
     tensors |= {f"values/{name}": torch.from_numpy(value) for name, value in history.values.items()}
@@ -63,12 +67,12 @@ def save_state(
         "train_loss": torch.from_numpy(history.train_loss),
         "generator": torch.get_rng_state(),
     }
-    numbers = {
+    numbers: dict[str, Any] = {
         "step": state.step,
         "mass": state.mass,
         "loss_sum": state.loss_sum,
         "loss_count": state.loss_count,
-    }
+    } | ({"tied": tied} if tied else {})
     write_tensors(run.path / FILE, tensors, made_by=run.hash, **numbers)
 
 
@@ -79,7 +83,9 @@ def load_state(run: RunDirectory, model: nn.Module, optimizer: torch.optim.Optim
         return None
     tensors, numbers = read_tensors(file, made_by=run.hash)
     try:
-        model.load_state_dict(_under("model/", tensors))
+        parameters = _under("model/", tensors)
+        parameters |= {name: parameters[own] for name, own in numbers.pop("tied", {}).items()}
+        model.load_state_dict(parameters)
         _load_moments(optimizer, _under("optimizer/", tensors))
         torch.set_rng_state(tensors["generator"])
         values = {name: list(value.numpy()) for name, value in _under("values/", tensors).items()}

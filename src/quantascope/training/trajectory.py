@@ -2,26 +2,28 @@
 
 Ours is written by a `Recorder`: `checkpoints/step-*.safetensors`, each with its step and the learning rates summed
 up to it. A tensor of several names, as tied embeddings are, is kept once and read under all of them. A folder of
-somebody else's safetensors files is read as well: the step is the last number in the name of a file, or of the
-folder that holds the file or its shards. Then the learning-rate mass is not known.
+somebody else's safetensors files is read as well, by the steps in their names (`checkpoint_names`). Then the
+learning-rate mass is not known.
 """
 
-import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
-from quantascope.artefact import read_facts, read_tensors, write_tensors
+from quantascope.artefact import read_facts, read_tensors
 from quantascope.errors import DamagedArtefact, InvalidConfig
+from quantascope.training.checkpoint_names import Shards, find_checkpoints
 
-Shards = tuple[Path, ...]
 Reader = Callable[[Shards], dict[str, Tensor]]
 """Named parameters from the files of one checkpoint."""
+RESTORE = "restore it, or train into a new folder"
+"""What helps if a checkpoint is damaged: a finished run does not write it again."""
 
 
 def checkpoint_file(folder: Path, step: int) -> Path:
@@ -29,61 +31,9 @@ def checkpoint_file(folder: Path, step: int) -> Path:
     return folder / "checkpoints" / f"step-{step:08d}.safetensors"
 
 
-class Recorder:
-    """Keeps a model's parameters at the given steps, or at every so many; three lines in any training loop.
-
-    A run that is taken up again says `at` which step, and the learning rates summed so far as its `mass`.
-
-    >>> import tempfile
-    >>> model, folder = nn.Linear(1, 1), tempfile.mkdtemp()
-    >>> recorder = Recorder(model, folder, steps=2)
-    >>> for _ in range(4):
-    ...     recorder.step(0.1)
-    >>> trajectory = Trajectory.open(folder)
-    >>> trajectory.steps, trajectory.learning_rate_mass
-    (array([0, 2, 4]), array([0.2, 0.2]))
-    """
-
-    def __init__(
-        self,
-        model: nn.Module,
-        folder: Path | str,
-        *,
-        steps: int | Collection[int] = 100,
-        made_by: str = "",
-        at: int = 0,
-        mass: float = 0.0,
-    ) -> None:
-        if isinstance(steps, int) and steps < 1:
-            raise InvalidConfig(f"cannot keep a checkpoint every {steps} steps; give at least 1")
-        self._model, self._folder, self._steps, self._made_by = model, Path(folder), steps, made_by
-        self.at, self.mass = at, mass
-        self._refuse_another_run()
-        self._keep()
-
-    def step(self, learning_rate: float) -> None:
-        """Take note of one update with this learning rate."""
-        self.at += 1
-        self.mass += learning_rate
-        self._keep()
-
-    def _refuse_another_run(self) -> None:
-        """A new run among the checkpoints of an earlier one would be read as one trajectory."""
-        later = max(find_checkpoints(self._folder), default=0)
-        if later > self.at == 0 and not self._made_by:
-            raise InvalidConfig(
-                f"{self._folder} has checkpoints up to step {later} already; name another folder, or remove them"
-            )
-
-    def _keep(self) -> None:
-        due = self.at % self._steps == 0 if isinstance(self._steps, int) else self.at in self._steps
-        if due:
-            file = checkpoint_file(self._folder, self.at)
-            state = self._model.state_dict()
-            tied = shared_names(state)
-            kept = {name: tensor for name, tensor in state.items() if name not in tied}
-            about = {"step": self.at, "mass": self.mass, **({"tied": tied} if tied else {})}
-            write_tensors(file, kept, made_by=self._made_by, **about)
+def own_files(folder: Path) -> list[Path]:
+    """The files that may be checkpoints of ours."""
+    return sorted(folder.glob("checkpoints/step-*.safetensors"))
 
 
 def shared_names(tensors: Mapping[str, Tensor]) -> dict[str, str]:
@@ -107,7 +57,7 @@ def load_shards(shards: Shards) -> dict[str, Tensor]:
     """The tensors of one checkpoint."""
     tensors: dict[str, Tensor] = {}
     for shard in shards:
-        part, about = read_tensors(shard, made_by=None)
+        part, about = read_tensors(shard, made_by=None, remedy=RESTORE)
         part |= {name: part[own] for name, own in about.get("tied", {}).items()}
         if twice := sorted(tensors.keys() & part.keys()):
             names = " and ".join(map(str, shards[:2]))
@@ -133,9 +83,9 @@ class Trajectory:
         folder = Path(folder)
         if not folder.is_dir():
             raise DamagedArtefact(f"there is no folder {folder}; give a run directory or a folder of checkpoints")
-        ours = sorted(folder.glob("checkpoints/step-*.safetensors"))
-        if ours and read_facts(ours[0]):
-            return cls._of_facts(ours)
+        ours = own_files(folder)
+        if ours and read_facts(ours[0], remedy=RESTORE):
+            return cls._of_facts(ours, reader)
         found = find_checkpoints(folder)
         if not found:
             raise DamagedArtefact(
@@ -144,7 +94,10 @@ class Trajectory:
         for step, candidates in found.items():
             if len(candidates) > 1:
                 names = " and ".join(str(candidate[0]) for candidate in candidates[:2])
-                raise DamagedArtefact(f"step {step} is there twice, as {names}; remove one")
+                raise DamagedArtefact(
+                    f"step {step} is there twice, as {names}; remove one, or give the files with "
+                    "Trajectory.of_files"
+                )
         return cls.of_files({step: candidates[0] for step, candidates in found.items()}, reader)
 
     @classmethod
@@ -160,10 +113,10 @@ class Trajectory:
         )
 
     @classmethod
-    def _of_facts(cls, files: list[Path]) -> "Trajectory":
+    def _of_facts(cls, files: list[Path], reader: Reader) -> "Trajectory":
         about: dict[int, tuple[Path, float]] = {}
         for file in files:
-            facts = read_facts(file)
+            facts = read_facts(file, remedy=RESTORE)
             if not {"step", "mass"} <= facts.keys():
                 raise DamagedArtefact(
                     f"{file} does not say its step and learning-rate mass; it is not a checkpoint of ours"
@@ -174,10 +127,17 @@ class Trajectory:
                 )
             about[facts["step"]] = file, facts["mass"]
         steps = sorted(about)
+        for before, after in itertools.pairwise(steps):
+            if about[after][1] < about[before][1]:
+                raise DamagedArtefact(
+                    f"the learning rates sum to {about[before][1]:g} up to step {before} and to "
+                    f"{about[after][1]:g} up to step {after}: {about[after][0]} is of another run; remove it"
+                )
         return cls(
             np.array(steps, dtype=np.int64),
             tuple((about[step][0],) for step in steps),
             np.array([about[step][1] for step in steps]),
+            reader,
         )
 
     def __len__(self) -> int:
@@ -199,6 +159,9 @@ class Trajectory:
         """The same trajectory at fewer steps."""
         place = {int(step): index for index, step in enumerate(self.steps)}
         wanted = [int(step) for step in steps]
+        for before, after in itertools.pairwise(wanted):
+            if after <= before:
+                raise InvalidConfig(f"step {after} is asked for after step {before}; give rising steps, each once")
         for step in wanted:
             if step not in place:
                 near = int(self.steps[np.abs(self.steps - step).argmin()])
@@ -210,26 +173,3 @@ class Trajectory:
     def load(self, index: int) -> dict[str, Tensor]:
         """Named parameters of the checkpoint with this index."""
         return self.reader(self.files[index])
-
-
-def find_checkpoints(folder: Path) -> dict[int, list[Shards]]:
-    """Every checkpoint under a folder by the step in its name: more than one where a step is there twice."""
-    found: dict[int, list[Shards]] = {}
-    by_folder: dict[Path, list[Path]] = {}
-    folder = folder / "checkpoints" if (folder / "checkpoints").is_dir() else folder
-    for file in sorted(folder.rglob("*.safetensors")):
-        inside = file.parent != folder and _number(file.parent.name) is not None
-        if inside:
-            by_folder.setdefault(file.parent, []).append(file)
-        elif (step := _number(file.stem)) is not None:
-            found.setdefault(step, []).append((file,))
-    for parent, files in by_folder.items():
-        step = _number(parent.name)
-        assert step is not None
-        found.setdefault(step, []).append(tuple(files))
-    return dict(sorted(found.items()))
-
-
-def _number(name: str) -> int | None:
-    numbers = re.findall(r"\d+", name)
-    return int(numbers[-1]) if numbers else None

@@ -7,18 +7,20 @@ from matplotlib.figure import Figure
 
 from quantascope.experiments.discovery import Discovery, event_map
 from quantascope.priority import improvement, mean_acquisition
-from quantascope.report.figures.style import BLUE, GREEN, ORANGE, PURPLE, VERMILLION, title
+from quantascope.report.figures.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, title
 from quantascope.tasks.number_naming import VOCABULARY
 from quantascope.tasks.number_naming.oracle import TEENS, TENS, UNITS
 
-LAYER_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, VERMILLION)
+LAYER_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY)
+"""Vermillion is the held-out improvement."""
 _WORDS = (*UNITS, *TEENS, *TENS, "hundred", "thousand", "EOS")
 
 
 def draw(found: Discovery) -> Figure:
     """Acquisition curves, the event map, and time against demand and complexity."""
-    figure = Figure(figsize=(11, 7))
-    grid = figure.add_gridspec(2, 3, height_ratios=(1, 1.15))
+    heights = (3.4, map_height(len(found.factors)))
+    figure = Figure(figsize=(11, sum(heights)))
+    grid = figure.add_gridspec(2, 3, height_ratios=heights)
     curves, demand, complexity = (figure.add_subplot(grid[0, column]) for column in range(3))
     acquisition_panel(curves, found, letter="a")
     time_panel(demand, [found], found.factors.demand, "demand (share of events)", letter="b")
@@ -35,9 +37,7 @@ def acquisition_panel(axes: Axes, found: Discovery, *, letter: str) -> None:
         layer = int(layers[index])
         first = index == int(np.flatnonzero(layers == layer)[0])
         label = found.trained.layers[layer] if first else None
-        axes.plot(
-            steps, [0, *curve], color=_colour(layer), linewidth=0.9, alpha=0.75, drawstyle="default", label=label
-        )
+        axes.plot(steps, [0, *curve], color=_colour(layer), linewidth=0.9, alpha=0.75, label=label)
     if len(found.factors):
         axes.plot(steps, [0, *mean_acquisition(found.factors)], color="black", linewidth=1.8, label="their mean")
     if found.held_out_loss[-1] < found.held_out_loss[0]:
@@ -46,8 +46,8 @@ def acquisition_panel(axes: Axes, found: Discovery, *, letter: str) -> None:
     last = int(found.acquired.max()) if len(found.factors) else int(steps[-1])
     axes.set(xlabel="training step", ylabel="share acquired", ylim=(-0.02, 1.02))
     axes.set_xlim(0, min(int(steps[-1]), 2 * last))
-    axes.legend(loc="lower right", frameon=True, framealpha=0.85, edgecolor="none")
-    title(axes, letter, f"{len(found.factors)} quanta, {found.trained.rule} rule")
+    _legend_below(axes)
+    title(axes, letter, f"{len(found.factors)} quanta: {found.trained.rule} rule, threshold {found.threshold:g}")
 
 
 def time_panel(axes: Axes, discoveries: list[Discovery], values: np.ndarray, label: str, *, letter: str) -> None:
@@ -60,7 +60,7 @@ def time_panel(axes: Axes, discoveries: list[Discovery], values: np.ndarray, lab
         axes.scatter(values[own], steps[own], s=22, color=_colour(layer), alpha=0.8, linewidths=0, label=name)
     axes.set(xlabel=label, ylabel="acquired by step")
     axes.set_ylim(bottom=0)
-    axes.legend(loc="best", handletextpad=0.2)
+    _legend_below(axes)
     title(axes, letter, f"time against {label.split(' (')[0]}")
 
 
@@ -78,8 +78,18 @@ def map_panel(axes: Axes, found: Discovery, *, letter: str) -> None:
     axes.tick_params(length=0)
     axes.set_ylabel("quantum and its step")
     bar = axes.figure.colorbar(image, ax=axes, pad=0.01)  # pyright: ignore[reportAttributeAccessIssue]
-    bar.set_label("share of the word's events")
+    bar.set_label("events in the support / all events of the word")
     title(axes, letter, "supports: which predictions each quantum helps, by output word")
+
+
+def map_height(quanta: int) -> float:
+    """Inches in which the names of so many quanta stand one below the other."""
+    return max(3.8, 1.2 + 0.17 * quanta)
+
+
+def _legend_below(axes: Axes) -> None:
+    """A legend that covers nothing of what is drawn."""
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, handletextpad=0.4)
 
 
 def _colour(layer: int) -> str:

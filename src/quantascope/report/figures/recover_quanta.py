@@ -9,7 +9,7 @@ from quantascope.experiments import Reproduction
 from quantascope.experiments.recover_quanta import MeasuredSource, RecoverQuanta
 from quantascope.experiments.result import Estimate
 from quantascope.priority import Rule
-from quantascope.report.figures.discovery import acquisition_panel, map_panel
+from quantascope.report.figures.discovery import acquisition_panel, map_height, map_panel
 from quantascope.report.figures.style import BLUE, ORANGE, title
 
 
@@ -17,8 +17,9 @@ def draw(reproduction: Reproduction) -> Figure:
     """Curves of the first source under both rules, what each accounts for, the null, and the map of supports."""
     config, evidence = reproduction.config, reproduction.evidence
     first = next(iter(evidence.values()))
-    figure = Figure(figsize=(13, 7.5))
-    grid = figure.add_gridspec(2, 4, height_ratios=(1, 1.15))
+    heights = (3.7, map_height(len(first.discovery("path", config.threshold).factors)))
+    figure = Figure(figsize=(13, sum(heights)))
+    grid = figure.add_gridspec(2, 4, height_ratios=heights)
     for column, rule in enumerate(("gradient", "path")):
         found = first.discovery(rule, config.threshold)
         acquisition_panel(figure.add_subplot(grid[0, column]), found, letter="ab"[column])
