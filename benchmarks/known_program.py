@@ -1,9 +1,10 @@
 """Do factors of a Transformer find the quanta of the program that its task is made of?
 
-The sources are runs of `quantascope train number-naming`, those in results/ of seeds 5 to 7. The truth is the compiled number-naming program on the same 1,651 training events: which quanta run
-(those that run on all events are no units here), and which one writes the token. Methods and scores are those of
-known_quanta.py; clusterings are told the number of writing quanta. The network was never told of the program, so
-this asks whether two different descriptions of one behaviour agree, not whether a planted answer is found.
+The sources are runs of `quantascope train number-naming`, those in results/ of seeds 5 to 7. The truth is the
+compiled number-naming program on the same 1,651 training events: which quanta run (those that run on all events
+are no units here), and which one writes the token. Methods and scores are those of known_quanta.py; clusterings
+are told the number of writing quanta. The network was never told of the program, so this asks whether two
+different descriptions of one behaviour agree, not whether a planted answer is found.
 """
 
 import argparse
