@@ -202,6 +202,7 @@ def interrupt(arguments: list[str], until: Path) -> subprocess.Popen:
     process = subprocess.Popen(
         [sys.executable, "-m", "quantascope.cli", *arguments],
         stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in the background of a shell
     )  # fmt: skip
     deadline = time.monotonic() + 60
     while not until.exists() and time.monotonic() < deadline and process.poll() is None:
