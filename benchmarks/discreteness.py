@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from quantascope.artefact import write_json
-from quantascope.experiments.result import Estimate
-from quantascope.priority.discreteness import discreteness
-from quantascope.priority.planted import Planted, PlantedConfig, plant
-from quantascope.provenance import made_with
+from quantascope.claims.result import Estimate
+from quantascope.discovery.nulls.discreteness import discreteness
+from quantascope.discovery.planted import Planted, PlantedConfig, plant
+from quantascope.runs.artefact import write_json
+from quantascope.runs.provenance import made_with
 
 CONFIG = PlantedConfig(events=1600, intervals=40, width=4.0)
 NOISE = 0.65

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from quantascope.priority import factorize
-from quantascope.priority.factorize import ALTERNATIONS, best_scale
-from quantascope.priority.planted import PlantedConfig, plant
+from quantascope.discovery import factorize
+from quantascope.discovery.factorize import ALTERNATIONS, best_scale
+from quantascope.discovery.planted import PlantedConfig, plant
 
 FACTORS, THRESHOLD = 10, 1e-4
 

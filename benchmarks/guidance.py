@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 
 import torch
 
-from quantascope.experiments.guided_learner import Batch, GuidedLearner, guided_objective
-from quantascope.guidance import Guidance
+from quantascope.guidance.alignment import Guidance
+from quantascope.guidance.guide import Batch, GuidedLearner, guided_objective
 from quantascope.models import Transformer, predict
 from quantascope.tasks.number_naming import PANELS, POSITIONS, VOCABULARY, naming_events
 from quantascope.training import Objective, train

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 import torch
 from torch import Tensor, nn
 
-from quantascope.experiments.hsp_learner import task_objective
+from quantascope.acquisition.learner import task_objective
 from quantascope.models import MLPConfig, TaskMLP
 from quantascope.tasks.hsp import Batch, Forest, FreshBatches, RegularFamily, build_forest
 from quantascope.training import TrainingConfig, train

@@ -20,13 +20,13 @@ from torch.func import functional_call, grad, vmap
 
 from known_quanta import METHODS, over_seeds, score, table
 from priority_field import PaddedTransformer
-from quantascope.artefact import write_json
-from quantascope.experiments.discovery import measure_field
-from quantascope.experiments.naming_source import Source, read_source
-from quantascope.priority import PriorityField, Rule
+from quantascope.discovery import PriorityField, Rule
+from quantascope.discovery.discover import measure_field
 from quantascope.program import compile_program
 from quantascope.programs import find_program
-from quantascope.provenance import made_with
+from quantascope.runs.artefact import write_json
+from quantascope.runs.provenance import made_with
+from quantascope.sources.trained import Source, read_source
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,13 +25,11 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.func import grad, vmap
 
-from quantascope.artefact import read_json, write_json
-from quantascope.experiments.hsp_learner import HSPLearner, learn
-from quantascope.experiments.result import Estimate
-from quantascope.models import MLPConfig
-from quantascope.models.mlp import logits
-from quantascope.priority import Factors, factorize, factorize_corrective, factorize_fingerprints
-from quantascope.priority.baselines import (
+from quantascope.acquisition.learner import HSPLearner, learn
+from quantascope.claims.result import Estimate
+from quantascope.discovery import Factors, factorize, factorize_corrective, factorize_fingerprints
+from quantascope.discovery.field import PriorityField, Rule, priority_field
+from quantascope.discovery.nulls.baselines import (
     cluster_gradients_by_means,
     cluster_gradients_spectrally,
     cluster_nmf,
@@ -39,10 +37,12 @@ from quantascope.priority.baselines import (
     cluster_svd,
     side_by_side,
 )
-from quantascope.priority.field import PriorityField, Rule, priority_field
-from quantascope.priority.score import adjusted_mutual_information, best_match_f1, dominant_factor, supports_of
-from quantascope.provenance import made_with
-from quantascope.run import RunDirectory
+from quantascope.discovery.score import adjusted_mutual_information, best_match_f1, dominant_factor, supports_of
+from quantascope.models import MLPConfig
+from quantascope.models.mlp import logits
+from quantascope.runs.artefact import read_json, write_json
+from quantascope.runs.provenance import made_with
+from quantascope.runs.run_directory import RunDirectory
 from quantascope.tasks.hsp import (
     Batch,
     ComposedFamily,

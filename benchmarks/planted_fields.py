@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from quantascope.artefact import write_json
-from quantascope.experiments.result import Estimate
-from quantascope.priority import Factors, factorize, factorize_corrective
-from quantascope.priority.planted import PlantedConfig, plant
-from quantascope.priority.score import best_match_f1
-from quantascope.provenance import made_with
+from quantascope.claims.result import Estimate
+from quantascope.discovery import Factors, factorize, factorize_corrective
+from quantascope.discovery.planted import PlantedConfig, plant
+from quantascope.discovery.score import best_match_f1
 from quantascope.report.figures.style import BLUE, GREY, VERMILLION, house_style, panels, title
+from quantascope.runs.artefact import write_json
+from quantascope.runs.provenance import made_with
 
 NOISE = (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0)
 FIELDS = {

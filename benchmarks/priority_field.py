@@ -18,14 +18,14 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
-from quantascope.artefact import write_json
-from quantascope.experiments.naming_source import NAMING_OBJECTIVE, NamingSource, Source, learn_naming
+from quantascope.discovery import ModuleLosses, PriorityField, Rule, factorize, priority_field
+from quantascope.discovery.field import Interval, resolve_groups
 from quantascope.models import Transformer
 from quantascope.models.transformer import Block
-from quantascope.priority import ModuleLosses, PriorityField, Rule, factorize, priority_field
-from quantascope.priority.field import Interval, resolve_groups
-from quantascope.priority.losses import NamedOnce
-from quantascope.provenance import made_with
+from quantascope.runs.artefact import write_json
+from quantascope.runs.provenance import made_with
+from quantascope.sources.losses import NamedOnce
+from quantascope.sources.trained import NAMING_OBJECTIVE, NamingSource, Source, learn_naming
 from quantascope.tasks.events import Events
 from quantascope.tasks.number_naming import PANELS, naming_events
 
@@ -201,7 +201,7 @@ def main() -> None:
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         if chosen.source:
-            from quantascope.experiments.naming_source import read_source
+            from quantascope.sources.trained import read_source
 
             source = read_source(chosen.source)
         else:

@@ -17,11 +17,11 @@ from dataclasses import asdict, dataclass
 import torch
 from torch import Tensor
 
-from quantascope.experiments.recovered_learner import RecoveredFit, recovery_objective
 from quantascope.models import Transformer, TransformerConfig
-from quantascope.qmodel.channels import straight_through
-from quantascope.qmodel.recovered import Interface, RecoveredExecution, RecoveredQModel
-from quantascope.qmodel.recovery import Replayed
+from quantascope.qmodel.recovered.channels import straight_through
+from quantascope.qmodel.recovered.fit import RecoveredFit, recovery_objective
+from quantascope.qmodel.recovered.loss import Replayed
+from quantascope.qmodel.recovered.model import Interface, RecoveredExecution, RecoveredQModel
 from quantascope.tasks.events import Events
 from quantascope.tasks.number_naming import PANELS, POSITIONS, VOCABULARY, naming_events
 

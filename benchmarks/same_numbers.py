@@ -114,7 +114,7 @@ def differences(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Compare the numbers of every command before and after a change.")
     parser.add_argument("what", choices=("record", "check"))
     parser.add_argument("file", type=Path)
     asked = parser.parse_args()

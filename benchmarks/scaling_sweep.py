@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from hsp_training import PlainData, PlainLearner, timed
-from quantascope.experiments.cohort_learner import CohortLearner, build_cohort, cohort_batches, cohort_objective
 from quantascope.models import TaskMLP
+from quantascope.scaling.learner import CohortLearner, build_cohort, cohort_batches, cohort_objective
 from quantascope.tasks.hsp import Forest, RegularFamily, build_forest
 from quantascope.training import OptimizerConfig, TrainingConfig, train
 

@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from quantascope.acquisition import AcquisitionTimes as AcquisitionTimes
     from quantascope.acquisition import acquisition_times as acquisition_times
-    from quantascope.engine import open_engine as open_engine
-    from quantascope.errors import QuantascopeError as QuantascopeError
-    from quantascope.experiments import CLAIMS as CLAIMS
-    from quantascope.experiments import reproduce as reproduce
+    from quantascope.claims.claim import reproduce as reproduce
+    from quantascope.claims.register import CLAIMS as CLAIMS
+    from quantascope.claims.scoreboard import scoreboard as scoreboard
+    from quantascope.discovery import Factors as Factors
+    from quantascope.discovery import ModuleLosses as ModuleLosses
+    from quantascope.discovery import PriorityField as PriorityField
+    from quantascope.discovery import factorize as factorize
+    from quantascope.discovery import priority_field as priority_field
     from quantascope.models import TaskMLP as TaskMLP
     from quantascope.models import Transformer as Transformer
-    from quantascope.priority import Factors as Factors
-    from quantascope.priority import ModuleLosses as ModuleLosses
-    from quantascope.priority import PriorityField as PriorityField
-    from quantascope.priority import factorize as factorize
-    from quantascope.priority import priority_field as priority_field
     from quantascope.program import Registry as Registry
     from quantascope.program import compile_program as compile_program
     from quantascope.program import when as when
-    from quantascope.properties import Properties as Properties
     from quantascope.qmodel import QModel as QModel
-    from quantascope.report.scoreboard import scoreboard as scoreboard
-    from quantascope.run import RunDirectory as RunDirectory
+    from quantascope.quanta.properties import Properties as Properties
+    from quantascope.runs.engine import open_engine as open_engine
+    from quantascope.runs.errors import QuantascopeError as QuantascopeError
+    from quantascope.runs.run_directory import RunDirectory as RunDirectory
     from quantascope.scaling import PowerLawFit as PowerLawFit
     from quantascope.scaling import fit_power_law as fit_power_law
     from quantascope.semantics import Units as Units
@@ -47,19 +47,19 @@ if TYPE_CHECKING:
 
 _HOME = {
     "AcquisitionTimes": "acquisition",
-    "CLAIMS": "experiments",
-    "Factors": "priority",
+    "CLAIMS": "claims.register",
+    "Factors": "discovery",
     "Forest": "tasks.hsp",
-    "ModuleLosses": "priority",
+    "ModuleLosses": "sources.losses",
     "Poset": "theory",
     "PowerLawFit": "scaling",
-    "PriorityField": "priority",
-    "Properties": "properties",
+    "PriorityField": "discovery",
+    "Properties": "quanta.properties",
     "QModel": "qmodel",
-    "QuantascopeError": "errors",
+    "QuantascopeError": "runs.errors",
     "Recorder": "training",
     "Registry": "program",
-    "RunDirectory": "run",
+    "RunDirectory": "runs.run_directory",
     "TaskMLP": "models",
     "Trajectory": "training",
     "Transformer": "models",
@@ -67,14 +67,14 @@ _HOME = {
     "acquisition_times": "acquisition",
     "build_forest": "tasks.hsp",
     "compile_program": "program",
-    "factorize": "priority",
+    "factorize": "discovery",
     "fit_power_law": "scaling",
     "name_units": "semantics",
-    "open_engine": "engine",
+    "open_engine": "runs.engine",
     "parallel": "theory",
-    "priority_field": "priority",
-    "reproduce": "experiments",
-    "scoreboard": "report.scoreboard",
+    "priority_field": "discovery",
+    "reproduce": "claims.claim",
+    "scoreboard": "claims.scoreboard",
     "sequential": "theory",
     "train": "training",
     "when": "program",

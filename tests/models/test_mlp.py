@@ -7,8 +7,8 @@ import torch
 from scipy import stats
 from torch import nn
 
-from quantascope.errors import DamagedArtefact
 from quantascope.models import MLPConfig, TaskMLP
+from quantascope.runs.errors import DamagedArtefact
 
 SENSORS, TASKS = 7, 5
 

@@ -5,7 +5,7 @@ import doctest
 from pathlib import Path
 
 from quantascope.cli import main
-from quantascope.experiments.compiled_learner import CompiledLearner, check_lesson
+from quantascope.qmodel.compiled.fit import CompiledLearner, check_lesson
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from quantascope.graph import EdgeKind
 from quantascope.program import ProgramError, Registry, State, compile_program, lift, when
 from quantascope.program.recipes import Recipes
 from quantascope.program.replay import Replay
 from quantascope.program.tracer import Tracer
+from quantascope.quanta.graph import EdgeKind
 
 
 @dataclass(frozen=True)

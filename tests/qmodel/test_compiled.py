@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch.nn import functional
 
-from quantascope.errors import InvalidConfig
-from quantascope.graph import Edge, QGraph
 from quantascope.qmodel import CompiledConfig, CompiledQModel, SupervisedQModel, gate_loss
-from quantascope.qmodel.stored import load_qmodel, save_qmodel
+from quantascope.qmodel.compiled.saved import load_qmodel, save_qmodel
+from quantascope.quanta.graph import Edge, QGraph
+from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.events import Events
 
 # Names out of order of level, a join (D has B and C above, A above both), a leaf beside an inner node.

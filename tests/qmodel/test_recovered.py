@@ -6,11 +6,9 @@ import math
 import pytest
 import torch
 
-from quantascope.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.models import Transformer, TransformerConfig
 from quantascope.models.transformer import grid_of
-from quantascope.qmodel.deployed import QModel
-from quantascope.qmodel.interventions import (
+from quantascope.qmodel.recovered.interventions import (
     ablate_quantum,
     ablate_writer,
     delete_all,
@@ -20,8 +18,7 @@ from quantascope.qmodel.interventions import (
     partner_rows,
     replace_all,
 )
-from quantascope.qmodel.recovered import Interface, RecoveredConfig, RecoveredQModel, at_events
-from quantascope.qmodel.recovery import (
+from quantascope.qmodel.recovered.loss import (
     RecoveryLoss,
     Replayed,
     active_writers,
@@ -29,7 +26,10 @@ from quantascope.qmodel.recovery import (
     gate_error,
     reconstruction_error,
 )
-from quantascope.qmodel.surgery import Surgery
+from quantascope.qmodel.recovered.model import Interface, RecoveredConfig, RecoveredQModel, at_events
+from quantascope.qmodel.recovered.saved import QModel
+from quantascope.qmodel.recovered.surgery import Surgery
+from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.tasks.events import Events
 from quantascope.tasks.number_naming import VOCABULARY, naming_events
 

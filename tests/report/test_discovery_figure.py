@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from quantascope.experiments.discovery import Discovery
-from quantascope.experiments.naming_source import NamingSource, Source
-from quantascope.priority import Factors, PriorityField
-from quantascope.priority.planted import PlantedConfig, plant
+from quantascope.discovery import Factors, PriorityField
+from quantascope.discovery.discover import Discovery
+from quantascope.discovery.planted import PlantedConfig, plant
 from quantascope.report.figures import discovery
 from quantascope.report.figures.style import VERMILLION, house_style
+from quantascope.sources.trained import NamingSource, Source
 from quantascope.training import History
 
 LAYERS, EACH = 5, 12

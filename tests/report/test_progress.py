@@ -6,7 +6,7 @@ from rich.console import Console
 
 from quantascope.report import progress
 from quantascope.report.progress import SweepDisplay, _table, intervals, one_run
-from quantascope.sweep import RunStatus
+from quantascope.runs.sweep import RunStatus
 
 STATUSES = [
     RunStatus("done", 100, 100, 0.1, True, 12),

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 from quantascope.scaling import bootstrap_exponent, compare_forms, fit_power_law
 
 SIZES = np.geomspace(1e3, 1e6, 8)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 from quantascope.scaling import log_error
 from quantascope.scaling.joint import AdditiveLaw, Cells, JointLaw, fit_additive, fit_joint, fit_separately
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 from quantascope.scaling import (
     LearningWindow,
     last_stable,

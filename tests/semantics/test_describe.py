@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from quantascope.errors import InvalidConfig
-from quantascope.properties import Properties
+from quantascope.quanta.properties import Properties
+from quantascope.runs.errors import InvalidConfig
 from quantascope.semantics import Description, Units, describe
 from quantascope.semantics.describe import COST, MOST_ATOMS
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from quantascope.errors import InvalidConfig
-from quantascope.properties import Properties
+from quantascope.quanta.properties import Properties
+from quantascope.runs.errors import InvalidConfig
 from quantascope.semantics import LEAST, Description, Units, detectors, name_units, shared_atoms
 from quantascope.semantics.score import bootstrap_counts, example_counts, f1, interval
 

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.events import PAD, Events
 
 TOKENS = st.lists(st.integers(1, 9), min_size=1, max_size=5)

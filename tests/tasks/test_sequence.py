@@ -2,7 +2,7 @@
 
 import pytest
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.sequence import SequenceTask
 
 PARTS = {

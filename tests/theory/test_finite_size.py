@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 from quantascope.theory import (
     ConstantComplexity,
     Poset,

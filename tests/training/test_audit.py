@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from quantascope.errors import DamagedArtefact
+from quantascope.runs.errors import DamagedArtefact
 from quantascope.training import Recorder, Trajectory
 from quantascope.training.audit import audit
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from quantascope.errors import DamagedArtefact
+from quantascope.runs.errors import DamagedArtefact
 from quantascope.training.checkpoint_names import find_checkpoints
 
 

@@ -13,10 +13,10 @@ import pytest
 import torch
 from torch import nn
 
-from quantascope.artefact import read_tensors
-from quantascope.config import Config
-from quantascope.errors import DamagedArtefact, Diverged, RunMismatch
-from quantascope.run import RunDirectory
+from quantascope.runs.artefact import read_tensors
+from quantascope.runs.config import Config
+from quantascope.runs.errors import DamagedArtefact, Diverged, RunMismatch
+from quantascope.runs.run_directory import RunDirectory
 from quantascope.training import (
     Objective,
     OptimizerConfig,
@@ -228,7 +228,7 @@ KILLED_RUN = textwrap.dedent("""
     import sys
     from pathlib import Path
     import torch
-    from quantascope.experiments.hsp_learner import HSPLearner, learn
+    from quantascope.acquisition.learner import (HSPLearner, learn)
     from quantascope.models import MLPConfig
     from quantascope.tasks.hsp import FlatFamily
     from quantascope.training import Pace, TrainingConfig

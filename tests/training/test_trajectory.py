@@ -4,8 +4,8 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from quantascope.artefact import write_tensors
-from quantascope.errors import DamagedArtefact, InvalidConfig
+from quantascope.runs.artefact import write_tensors
+from quantascope.runs.errors import DamagedArtefact, InvalidConfig
 from quantascope.training import Recorder, Trajectory
 from quantascope.training.recorder import _asked_steps
 

@@ -22,8 +22,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from quantascope.config import Config, Positive
-from quantascope.errors import DamagedArtefact
+from quantascope.runs.config import Config, Positive
+from quantascope.runs.errors import DamagedArtefact
 
 
 class MLPConfig(Config):

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.events import PAD, Events
 
 Predictor = Callable[[Events], Tensor]

@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from pydantic import model_validator
 from torch import Tensor, nn
 
-from quantascope.config import Config, Positive
+from quantascope.runs.config import Config, Positive
 from quantascope.tasks.events import PAD, Events
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from quantascope.graph import QGraph
 from quantascope.program.passes.cardinality import Outcomes
 from quantascope.program.passes.courses import Courses
 from quantascope.program.passes.effects import Effect
@@ -13,6 +12,7 @@ from quantascope.program.passes.signatures import Signatures
 from quantascope.program.registry import Program
 from quantascope.program.replay import Replay
 from quantascope.program.trace import ProgramTrace, trace_inputs
+from quantascope.quanta.graph import QGraph
 
 
 @dataclass(frozen=True, eq=False)

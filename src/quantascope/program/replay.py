@@ -8,7 +8,6 @@ the tree, it is executed in full, checked against the frozen graph, and added.
 
 from typing import Any, NamedTuple, no_type_check
 
-from quantascope.graph import QGraph
 from quantascope.program.passes.cardinality import Outcomes, too_many
 from quantascope.program.passes.connection import check_connection
 from quantascope.program.passes.courses import Courses
@@ -20,6 +19,7 @@ from quantascope.program.state import State
 from quantascope.program.traced import Reading
 from quantascope.program.tracer import Execution, Signature, Tracer
 from quantascope.program.violations import NotDeterministic, UnseenDependency, UnstableParents
+from quantascope.quanta.graph import QGraph
 
 
 class _Branch(NamedTuple):

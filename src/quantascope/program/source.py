@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from quantascope.errors import QuantascopeError
 from quantascope.program.place import place_of
 from quantascope.program.registry import Program
 from quantascope.program.violations import InvalidEntry
+from quantascope.runs.errors import QuantascopeError
 
 _LOADED: dict[Path, tuple[bytes, ModuleType]] = {}
 """Every file that was run, with the text that it had."""

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from quantascope.graph import QGraph
-from quantascope.labels import MOST_OUTCOMES, GateLabels
 from quantascope.program.passes.validate import ascending
 from quantascope.program.patience import patience
 from quantascope.program.replay import Replay
 from quantascope.program.state import State
 from quantascope.program.violations import no_end
-from quantascope.properties import Properties
+from quantascope.quanta.graph import QGraph
+from quantascope.quanta.labels import MOST_OUTCOMES, GateLabels
+from quantascope.quanta.properties import Properties
 
 
 @dataclass(frozen=True, eq=False)

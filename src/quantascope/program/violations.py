@@ -5,7 +5,7 @@ Every message shows the quantum, the smallest offending input, and what to chang
 
 from typing import Any
 
-from quantascope.errors import QuantascopeError
+from quantascope.runs.errors import QuantascopeError
 
 
 class ProgramError(QuantascopeError):

@@ -7,9 +7,9 @@ import importlib
 from pathlib import Path
 from types import ModuleType
 
-from quantascope.errors import InvalidConfig
 from quantascope.program import Program
 from quantascope.program.source import load_module, program_in, split_entry
+from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.sequence import SequenceTask
 
 BUILT_IN = ("english", "french", "addition")

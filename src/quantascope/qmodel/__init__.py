@@ -1,10 +1,10 @@
 """Executable Q-models: quanta with gates and messages on a graph."""
 
 from quantascope.qmodel.cell import Cells, closed_activity
-from quantascope.qmodel.compiled import CompiledConfig, CompiledQModel, QExecution
-from quantascope.qmodel.deployed import QModel
-from quantascope.qmodel.recovered import RecoveredConfig, RecoveredExecution, RecoveredQModel
-from quantascope.qmodel.supervision import SupervisedQModel, Supervision, gate_loss
+from quantascope.qmodel.compiled.model import CompiledConfig, CompiledQModel, QExecution
+from quantascope.qmodel.compiled.supervision import SupervisedQModel, Supervision, gate_loss
+from quantascope.qmodel.recovered.model import RecoveredConfig, RecoveredExecution, RecoveredQModel
+from quantascope.qmodel.recovered.saved import QModel
 
 __all__ = [
     "Cells",

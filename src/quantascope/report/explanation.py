@@ -4,9 +4,9 @@ from pathlib import Path
 
 import polars as pl
 
-from quantascope.artefact import write_bytes
-from quantascope.experiments.explanation import Explanation
 from quantascope.report.tables import print_rows
+from quantascope.runs.artefact import write_bytes
+from quantascope.semantics.explain import Explanation
 
 COLUMNS = ("unit", "description", "F1", "95 % interval", "always true", "shuffled", "tells", "active")
 ZERO_COLUMNS = ("zero", "best unit", "F1", "95 % interval", "always active")

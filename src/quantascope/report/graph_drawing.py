@@ -11,10 +11,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path as Curve
 
-from quantascope.artefact import write_bytes
-from quantascope.errors import InvalidConfig
-from quantascope.graph import Edge, EdgeKind, QGraph
+from quantascope.quanta.graph import Edge, EdgeKind, QGraph
 from quantascope.report.figures.style import BLUE, GREY, ORANGE, VERMILLION, house_style
+from quantascope.runs.artefact import write_bytes
+from quantascope.runs.errors import InvalidConfig
 
 FORMATS = ("png", "svg", "pdf")
 _ROW, _SWEEPS = 0.75, 24

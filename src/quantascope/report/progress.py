@@ -13,8 +13,8 @@ from rich.progress import MofNCompleteColumn, TaskID
 from rich.progress import Progress as ProgressBar
 from rich.table import Table
 
-from quantascope.sweep import RunStatus
-from quantascope.training import Progress
+from quantascope.runs.progress import Progress
+from quantascope.runs.sweep import RunStatus
 
 _SECONDS_BETWEEN_LOG_LINES = 30.0
 

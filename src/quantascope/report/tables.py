@@ -1,25 +1,19 @@
-"""Results as tables in a terminal, and their publication."""
+"""What commands print: tables in a terminal, or of a fixed width in a file."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 from rich.console import Console
 from rich.table import Table
 
-from quantascope.artefact import write_bytes, write_json
-from quantascope.experiments import Reproduction, Result
-from quantascope.experiments.discovery import Discovery
-from quantascope.experiments.naming_source import Source
-from quantascope.experiments.trace import Trace, Unit
+from quantascope.discovery.discover import Discovery
 from quantascope.program import CompiledProgram
-from quantascope.report.scoreboard import COLUMNS, MECHANISM_COLUMNS, Row, mechanism, number, span
+from quantascope.qmodel.recovered.trace import Trace, Unit
+from quantascope.sources.trained import Source
 from quantascope.theory import ClassAcquisitions, SizeBias
 
-_COLOURS = {"reproduced": "green", "differs": "yellow", "new": "cyan"}
 _WIDTH_OF_A_LOG = 120
-_ROOM_FOR_RANGE = 100
 _MOST_CHANNELS = 12
 """More are counted, not listed."""
 
@@ -30,7 +24,7 @@ def console() -> Console:
     return terminal if terminal.is_terminal else Console(width=_WIDTH_OF_A_LOG)
 
 
-def _table(*columns: str, title: str, names: int = 1) -> Table:
+def text_table(*columns: str, title: str, names: int = 1) -> Table:
     """A table whose first `names` columns may wrap and whose numbers never do."""
     table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
     for index, column in enumerate(columns):
@@ -43,45 +37,10 @@ def _table(*columns: str, title: str, names: int = 1) -> Table:
 
 def print_rows(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, names: int = 1) -> None:
     """Any table whose cells are text; the first `names` columns may wrap."""
-    table = _table(*columns, title=title, names=names)
+    table = text_table(*columns, title=title, names=names)
     for row in rows:
         table.add_row(*row)
     console().print(table)
-
-
-def print_result(result: Result) -> None:
-    """The figures of one result."""
-    table = _table("figure", "mean", "95 % interval", "runs", title=f"{result.claim}, {result.preset} preset")
-    for estimate in result.figures.values():
-        mean = f"{number(estimate.mean)} {estimate.unit}".strip() if estimate.values else "undefined"
-        between = "" if estimate.low is None else span((estimate.low, estimate.high))
-        table.add_row(estimate.says, mean, between, estimate.runs)
-    console().print(table)
-
-
-def print_scoreboard(rows: list[Row]) -> None:
-    """A table for each claim that was run, and a line for each that was not."""
-    out = console()
-    for claim in dict.fromkeys(row.claim for row in rows):
-        run = [row for row in rows if row.claim == claim and row.verdict != "not run"]
-        missing = sum(row.claim == claim and row.verdict == "not run" for row in rows)
-        if run:
-            preset = run[0].to_json()["preset"]
-            shown = [column for column in COLUMNS if column != "range" or out.width >= _ROOM_FOR_RANGE]
-            table = _table("figure", *shown, title=f"{claim}, {preset} preset")
-            for row in run:
-                cells: dict[str, str] = dict(zip(COLUMNS, row.cells(), strict=True))
-                cells["verdict"] = f"[{_COLOURS[row.verdict]}]{row.verdict}[/]"
-                table.add_row(row.figure, *(cells[column] for column in shown))
-            out.print(table)
-        if missing:
-            out.print(f"{claim}: {missing} figures not run", style="dim", highlight=False)
-    tests = mechanism(rows)
-    if tests:
-        table = _table(*MECHANISM_COLUMNS, title="exponents: the law, the finite system, the networks")
-        for one in tests:
-            table.add_row(*one.cells())
-        out.print(table)
 
 
 def simulation_rows(
@@ -108,7 +67,7 @@ def simulation_rows(
 def print_simulation(outcome: ClassAcquisitions, sizes: Mapping[int, SizeBias], alpha: float) -> None:
     """The depth classes of a simulated forest, and the exponents of forests that end at each depth."""
     columns = ("depth", "quanta", "demand", "query", "first", "last", "loss", "exponent", "if direct")
-    table = _table(*columns, title=f"{outcome.classes.counts.sum():,} quanta, α = {alpha:g}", names=0)
+    table = text_table(*columns, title=f"{outcome.classes.counts.sum():,} quanta, α = {alpha:g}", names=0)
     for row in simulation_rows(outcome, sizes):
         depth, quanta, *others = row.values()
         table.add_row(f"{depth}", f"{quanta:,}", *("" if value is None else f"{value:.3g}" for value in others))
@@ -124,7 +83,7 @@ def print_program(compiled: CompiledProgram) -> None:
     """The quanta of a compiled program by level, each with the quanta that it depends on directly."""
     graph, quanta = compiled.graph, compiled.program.registry.quanta
     said = f"{len(graph.names)} quanta, {len(graph.edges)} direct edges, {len(graph.by_level)} levels"
-    table = _table("quantum", "depends on", "level", "outputs", "declared", title=said, names=2)
+    table = text_table("quantum", "depends on", "level", "outputs", "declared", title=said, names=2)
     for quantum in (quantum for level in graph.by_level for quantum in level):
         parents = ", ".join(graph.names[parent] for parent in graph.parents(quantum)) or "the input"
         seen, declared = len(compiled.outcomes[quantum]), quanta[quantum].output_cardinality
@@ -135,7 +94,9 @@ def print_program(compiled: CompiledProgram) -> None:
 
 def naming_text(source: Source, table: pl.DataFrame) -> str:
     """Accuracy by panel and digit length."""
-    out = _table("panel", "digits", "numbers", "token %", "exact %", "nats", title=_naming_title(source), names=0)
+    out = text_table(
+        "panel", "digits", "numbers", "token %", "exact %", "nats", title=_naming_title(source), names=0
+    )
     for panel, digits, numbers, token, exact, nll in table.iter_rows():
         style = "bold" if digits == "all" else None
         cells = (f"{numbers:,}", f"{100 * token:.1f}", f"{100 * exact:.1f}", f"{nll:.3f}")
@@ -151,7 +112,7 @@ def _naming_title(source: Source) -> str:
 def print_discovery(found: Discovery) -> None:
     """The quanta of a source, earliest first, and how much they explain."""
     trained = found.trained
-    quanta = _table(
+    quanta = text_table(
         "quantum", "typical words", "acquired by step", "demand", "complexity", "explained %",
         title=f"{len(found.factors)} quanta of {found.source.path} at {100 * found.threshold:g} %", names=2,
     )  # fmt: skip
@@ -159,7 +120,7 @@ def print_discovery(found: Discovery) -> None:
         quanta.add_row(
             quantum, words, f"{acquired:,}", f"{demand:.3f}", f"{complexity:.1f}", f"{100 * explained:.1f}"
         )
-    layers = _table(
+    layers = text_table(
         "layer", "quanta", "explained %", "SVD %", "NMF %", "negative %", title="Held-out priority", names=0
     )
     for row in found.to_json()["layers"]:
@@ -178,7 +139,7 @@ def print_discovery(found: Discovery) -> None:
 
 def qmodel_text(about: Mapping[str, Any]) -> str:
     """A fitted Q-model beside its source."""
-    table = _table("", "Q-model", "source", title=f"{about['qmodel']}, {about['panel']} panel")
+    table = text_table("", "Q-model", "source", title=f"{about['qmodel']}, {about['panel']} panel")
     for says, key in (("token accuracy", "token_accuracy"), ("greedy exact", "exact")):
         table.add_row(says, f"{about[key]:.1%}", f"{about[f'source_{key}']:.1%}")
     table.add_row("agreement with the source", f"{about['agreement']:.1%}", "")
@@ -229,12 +190,3 @@ def _captured(table: Table) -> str:
     with out.capture() as captured:
         out.print(table)
     return captured.get().rstrip()
-
-
-def publish_result(done: Reproduction, results: Path) -> None:
-    """Copy a result and its figure to the folder of committed results."""
-    result = done.result
-    name = f"{result.claim}-{result.preset}"
-    for suffix in (".png", ".svg"):
-        write_bytes(results / "figures" / f"{name}{suffix}", (done.folder / f"figure{suffix}").read_bytes())
-    write_json(results / f"{name}.json", result.to_json())

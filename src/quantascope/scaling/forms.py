@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Num
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.optimize import least_squares
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 
 RESOURCES = ("parameters", "examples", "steps")
 _STARTS = 8

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 
 
 def median_ending_at(

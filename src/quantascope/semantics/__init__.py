@@ -3,7 +3,7 @@
 No torch is needed: a unit is a row of truth values over events.
 
 >>> import numpy as np
->>> from quantascope.properties import Properties
+>>> from quantascope.quanta.properties import Properties
 >>> from quantascope.semantics import Units, name_units
 >>> rng = np.random.default_rng(0)
 >>> def panel(events=400):

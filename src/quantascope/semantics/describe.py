@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Bool, Float
 
-from quantascope.errors import InvalidConfig
-from quantascope.properties import Properties
+from quantascope.quanta.properties import Properties
+from quantascope.runs.errors import InvalidConfig
 from quantascope.semantics.score import f1
 from quantascope.semantics.units import Units
 

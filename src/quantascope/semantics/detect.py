@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from quantascope.properties import Properties
+from quantascope.quanta.properties import Properties
 from quantascope.semantics.name import Panel
 from quantascope.semantics.score import bootstrap_counts, example_counts, f1, interval
 

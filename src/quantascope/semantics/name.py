@@ -13,8 +13,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 from jaxtyping import Bool
 
-from quantascope.errors import InvalidConfig
-from quantascope.properties import Properties
+from quantascope.quanta.properties import Properties
+from quantascope.runs.errors import InvalidConfig
 from quantascope.semantics.describe import Description, describe
 from quantascope.semantics.score import bootstrap_counts, example_counts, f1, interval
 from quantascope.semantics.units import Units, shared_atoms

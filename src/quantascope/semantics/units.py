@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Int
 
-from quantascope.errors import InvalidConfig
-from quantascope.properties import Properties
+from quantascope.quanta.properties import Properties
+from quantascope.runs.errors import InvalidConfig
 
 LEAST = 20
 """An atom is kept if so many events have it, and so many do not, in both panels."""

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 
 PAD = 0
 """The token that fills a row beyond its end; every vocabulary begins with it."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from quantascope.errors import InvalidConfig, QuantascopeError
+from quantascope.runs.errors import InvalidConfig, QuantascopeError
 from quantascope.tasks.events import Events
 
 PAD, BOS, SEP = "PAD", "BOS", "SEP"

@@ -7,7 +7,7 @@ from typing import SupportsIndex
 import numpy as np
 from jaxtyping import Bool, Float
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 
 Numbers = np.ndarray | Sequence[int | float] | int | float
 """One number or several: numpy's ArrayLike, in a form that can be checked at run time."""

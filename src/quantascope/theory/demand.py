@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 from quantascope.theory import _require
 from quantascope.theory.poset import Poset
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Float, Int
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 from quantascope.theory import _require
 from quantascope.theory._require import Numbers
 from quantascope.theory.demand import beta_for, closure_demand, query_by_depth

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy import sparse
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 from quantascope.theory import _require
 from quantascope.theory.complexity import Complexity
 from quantascope.theory.poset import Poset

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 from quantascope.theory.depth_classes import DepthClasses, prescribed_classes, sequential_classes
 
 Order = Literal["compositional", "direct"]

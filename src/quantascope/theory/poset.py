@@ -11,7 +11,7 @@ from typing import SupportsIndex
 import numpy as np
 from jaxtyping import Bool, Int
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 from quantascope.theory import _require
 from quantascope.theory.relation import Relation, distinct, frozen, levels
 

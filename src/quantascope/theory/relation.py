@@ -9,7 +9,7 @@ from typing import SupportsIndex
 import numpy as np
 from jaxtyping import Int
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 
 # Below this width a Python loop over a level beats a dozen numpy calls (a long chain has a million levels).
 _NARROW_LEVEL = 48

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy import special
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 from quantascope.theory import _require
 from quantascope.theory._require import Numbers
 

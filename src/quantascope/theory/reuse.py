@@ -12,7 +12,7 @@ from typing import no_type_check
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 from quantascope.theory import _require
 from quantascope.theory.poset import Poset
 

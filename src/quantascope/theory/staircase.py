@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 from jaxtyping import Bool, Float
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 from quantascope.theory import _require
 from quantascope.theory._require import Numbers
 

@@ -2,7 +2,7 @@
 
 from quantascope.training.audit import Finding, audit
 from quantascope.training.history import History
-from quantascope.training.loop import Evaluation, Pace, Progress, TrainingConfig, train
+from quantascope.training.loop import Evaluation, Pace, TrainingConfig, train
 from quantascope.training.objective import GradientOf, Objective, Term
 from quantascope.training.optimizer import OptimizerConfig, ScheduleConfig
 from quantascope.training.recorder import Recorder
@@ -16,7 +16,6 @@ __all__ = [
     "Objective",
     "OptimizerConfig",
     "Pace",
-    "Progress",
     "Recorder",
     "ScheduleConfig",
     "Term",

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from quantascope.errors import DamagedArtefact
+from quantascope.runs.errors import DamagedArtefact
 from quantascope.training.checkpoint_names import Shards, find_checkpoints
 from quantascope.training.trajectory import Trajectory, load_shards
 

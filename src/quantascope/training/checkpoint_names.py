@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from quantascope.errors import DamagedArtefact
+from quantascope.runs.errors import DamagedArtefact
 
 Shards = tuple[Path, ...]
 

@@ -15,17 +15,18 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import torch
 from pydantic import model_validator
 from torch import Tensor, nn
 
-from quantascope.config import Config, Count, Positive, PositiveFloat
-from quantascope.errors import Diverged
-from quantascope.interruption import deferred
-from quantascope.run import RunDirectory
+from quantascope.runs.config import Config, Count, Positive, PositiveFloat
+from quantascope.runs.errors import Diverged
+from quantascope.runs.interruption import deferred
+from quantascope.runs.progress import Progress
+from quantascope.runs.run_directory import RunDirectory
 from quantascope.training.history import History
 from quantascope.training.objective import GradientOf
 from quantascope.training.optimizer import OptimizerConfig, ScheduleConfig, build_optimizer
@@ -34,13 +35,6 @@ from quantascope.training.state import TrainingState, load_state, save_state
 
 Evaluation = Callable[[Any], Mapping[str, np.ndarray]]
 """Named arrays measured on the model; the loop stacks them over evaluations."""
-
-
-@runtime_checkable
-class Progress(Protocol):
-    """Told the steps taken and the latest loss a few times a second, by those who count also what is acquired."""
-
-    def __call__(self, step: int, loss: float, acquired: int | None = None) -> None: ...
 
 
 class TrainingConfig(Config):

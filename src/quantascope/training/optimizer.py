@@ -7,7 +7,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import nn
 
-from quantascope.config import Config, Count, NonNegativeFloat, PositiveFloat
+from quantascope.runs.config import Config, Count, NonNegativeFloat, PositiveFloat
 
 Momentum = Annotated[float, Field(ge=0, lt=1)]
 

@@ -9,8 +9,8 @@ from typing import Any, SupportsFloat, SupportsIndex
 import torch
 from torch import nn
 
-from quantascope.artefact import read_facts, write_tensors
-from quantascope.errors import InvalidConfig
+from quantascope.runs.artefact import read_facts, write_tensors
+from quantascope.runs.errors import InvalidConfig
 from quantascope.training.trajectory import RESTORE, checkpoint_file, load_shards, own_files, shared_names
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from quantascope.artefact import read_tensors, write_tensors
-from quantascope.errors import DamagedArtefact
-from quantascope.run import RunDirectory
+from quantascope.runs.artefact import read_tensors, write_tensors
+from quantascope.runs.errors import DamagedArtefact
+from quantascope.runs.run_directory import RunDirectory
 from quantascope.training.history import History
 from quantascope.training.trajectory import shared_names
 

@@ -16,8 +16,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from quantascope.artefact import read_facts, read_tensors
-from quantascope.errors import DamagedArtefact, InvalidConfig
+from quantascope.runs.artefact import read_facts, read_tensors
+from quantascope.runs.errors import DamagedArtefact, InvalidConfig
 from quantascope.training.checkpoint_names import Shards, find_checkpoints
 
 Reader = Callable[[Shards], dict[str, Tensor]]

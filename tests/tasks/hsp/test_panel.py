@@ -4,7 +4,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.hsp import ComposedFamily, Forest, Panel, balanced_panel, build_forest, random_panel
 from quantascope.theory import nand_probability
 

@@ -6,7 +6,7 @@ import inflect
 import pytest
 from num2words import CONVERTER_CLASSES
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.number_naming import LARGEST, number_name
 
 NUM2WORDS = copy.copy(CONVERTER_CLASSES["en"])

@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.number_naming import PANELS, length_balanced, naming_events
 from quantascope.tasks.number_naming.splits import digits, has_short_tail, has_zero_gap, training_of
 

@@ -1,8 +1,8 @@
 """The union of all dependencies as a graph: who depends on whom, through data or control."""
 
-from quantascope.graph import Edge, EdgeKind, QGraph
 from quantascope.program.passes.execute import Observations
 from quantascope.program.passes.signatures import Signatures
+from quantascope.quanta.graph import Edge, EdgeKind, QGraph
 
 
 def dependency_graph(observed: Observations, signatures: Signatures) -> QGraph:

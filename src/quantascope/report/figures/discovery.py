@@ -5,8 +5,8 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from quantascope.experiments.discovery import Discovery, event_map
-from quantascope.priority import improvement, mean_acquisition
+from quantascope.discovery import improvement, mean_acquisition
+from quantascope.discovery.discover import Discovery, event_map
 from quantascope.report.figures.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, title
 from quantascope.tasks.number_naming import VOCABULARY
 from quantascope.tasks.number_naming.oracle import TEENS, TENS, UNITS

@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from quantascope.experiments.trace import Step, Trace
+from quantascope.qmodel.recovered.trace import Step, Trace
 from quantascope.report.figures.style import BLUE, GREY, ORANGE, VERMILLION, title
 
 

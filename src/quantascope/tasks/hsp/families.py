@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from quantascope.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat
+from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat
 from quantascope.tasks.hsp.forest import Forest
 from quantascope.tasks.hsp.supports import draw_supports
 from quantascope.theory import query_by_depth, regular_forest, zipf

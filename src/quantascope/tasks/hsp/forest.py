@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.hsp.supports import Support, mask_of, reduce_mask
 
 

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.hsp.forest import Forest
 from quantascope.tasks.hsp.sampler import WORD, PackedTasks
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 
 Support = tuple[int, ...]
 

@@ -1,6 +1,6 @@
 """English names of the numbers 1 to 999,999, as words: no "zero", no "and", no hyphens."""
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 
 LARGEST = 999_999
 UNITS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")

@@ -8,7 +8,7 @@ column in words.
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from quantascope.properties import Properties
+from quantascope.quanta.properties import Properties
 from quantascope.tasks.number_naming.oracle import TEENS, TENS, UNITS, number_name
 from quantascope.tasks.number_naming.tokens import EOS
 

@@ -24,7 +24,7 @@ import random
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache, partial
 
-from quantascope.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.number_naming.oracle import LARGEST
 
 LENGTHS = range(1, 7)

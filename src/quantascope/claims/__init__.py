@@ -1,0 +1,13 @@
+"""The claims of the paper: one command reproduces each, one scoreboard shows them all.
+
+A claim is a file here, named after it, a figure in `figures`, and a name in this list, in the order of the
+scoreboard. The list loads nothing, so that the command line knows all names at once.
+"""
+
+NAMES = (
+    "flat-acquisition", "composed-staircase", "child-parent-order", "acquisition-clock", "hsp-demand",
+    "parameter-scaling", "data-scaling", "joint-frontier", "finite-size", "number-naming-data", "recover-quanta",
+    "ordering", "seed-stability", "recovered-qmodel", "message-interventions", "source-faithfulness",
+    "qmodel-frontier", "semantics", "compiled-qmodel", "guided-training", "guidance-data-efficiency",
+    "guidance-other-programs",
+)  # fmt: skip

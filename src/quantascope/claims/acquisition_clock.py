@@ -1,0 +1,89 @@
+"""Demand is a clock, and depth costs a little more time (paper, appendix B, "Acquisition clock across depth").
+
+60 nodes in four trees, frequencies dealt to them whatever their depth, so that the two can be told apart.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import AfterValidator
+
+from quantascope.acquisition import fit_clock, rank_correlation
+from quantascope.acquisition.learner import HSPLearner, LearningCurves
+from quantascope.claims.forecasts import forecast_figures, forecast_tasks
+from quantascope.claims.hsp_claim import hsp_claim, quick_learner
+from quantascope.claims.result import Estimate
+from quantascope.runs.config import Config, Seeds
+from quantascope.tasks.hsp import RegularFamily, ZipfDemand
+from quantascope.training import TrainingConfig
+
+
+def _dealt_by_rank(learner: HSPLearner) -> HSPLearner:
+    if not (isinstance(learner.family, RegularFamily) and isinstance(learner.family.demand, ZipfDemand)):
+        raise ValueError("this claim is about the regular family with zipf demand; keep both kinds")
+    return learner
+
+
+ZipfLearner = Annotated[HSPLearner, AfterValidator(_dealt_by_rank)]
+
+
+class AcquisitionClock(Config):
+    """Several pairs of a model seed and a rank assignment."""
+
+    learner: ZipfLearner = HSPLearner(
+        family=RegularFamily(roots=4, depth=3, pool=32, demand=ZipfDemand()),
+        training=TrainingConfig(steps=20_000),
+    )
+    seeds: Seeds = (0, 1, 2, 3, 4)
+
+
+def runs(config: AcquisitionClock) -> dict[str, HSPLearner]:
+    """One run per seed, which deals the ranks anew and initialises the network anew."""
+    base, family = config.learner, config.learner.family
+    assert isinstance(family, RegularFamily)  # as the config was validated
+    return {
+        f"seed-{seed}": base.model_copy(
+            update={
+                "family": family.model_copy(
+                    update={"demand": family.demand.model_copy(update={"rank_seed": seed})}
+                ),
+                "model_seed": seed,
+                "data_seed": base.data_seed + seed,
+            }
+        )
+        for seed in config.seeds
+    }
+
+
+def measure(config: AcquisitionClock, curves: Mapping[str, LearningCurves]) -> dict[str, Estimate]:
+    """The clock with and without depth, over runs, and the forecasts."""
+    chosen = list(curves.values())
+    plain = [fit_clock(c.times.step, c.forest.task_probability) for c in chosen]
+    deep = [fit_clock(c.times.step, c.forest.task_probability, c.forest.depth) for c in chosen]
+    spearman = [rank_correlation(c.times.step, c.forest.task_probability) for c in chosen]
+    over = Estimate.over_runs
+    return {
+        "gamma": over("exponent γ of T ∝ π^(−γ)", [fit.gamma for fit in plain]),
+        "r2": over("R² of the clock", [fit.r2 for fit in plain]),
+        "r2_with_depth": over("R² of the clock with depth", [fit.r2 for fit in deep]),
+        "cost_per_level": over("time cost per level", [fit.cost_per_level for fit in deep], "×"),
+        "gamma_with_depth": over("exponent γ with depth", [fit.gamma for fit in deep]),
+        "spearman": over("Spearman of frequency and time", spearman),
+        "functions_acquired": over("functions acquired", [fit.functions for fit in plain], "functions"),
+    } | forecast_figures([forecast_tasks(c) for c in chosen])
+
+
+CLAIM = hsp_claim(
+    name="acquisition-clock",
+    says="acquisition time goes as one over frequency, times a cost for every level of depth",
+    presets={
+        "quick": AcquisitionClock(
+            learner=quick_learner(RegularFamily(roots=4, depth=2, pool=16, demand=ZipfDemand()), steps=5_000),
+            seeds=(0, 1),
+        ),
+        "full": AcquisitionClock(),
+        "paper": AcquisitionClock(seeds=(0,)),
+    },
+    runs=runs,
+    measure=measure,
+)

@@ -1,0 +1,103 @@
+"""What a claim of the paper is made of, and how one is reproduced.
+
+config  -> runs             the preset says which networks to train
+runs    -> run directories  on an engine; those that are there are reused
+curves  -> figures          with intervals over runs
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quantascope.claims.result import Estimate, Result
+from quantascope.runs.artefact import write_json
+from quantascope.runs.config import Config
+from quantascope.runs.provenance import made_with
+from quantascope.runs.run_directory import RunDirectory
+from quantascope.runs.sweep import Watcher, Work, run_all
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of one process and bytes of memory."""
+
+    seconds: float
+    memory: int
+
+    def __str__(self) -> str:
+        """For people.
+
+        >>> print(Cost(7200.0, 3 * 10**9))
+        2.0 hours, 3.0 GB
+        """
+        for size, unit in ((365 * 86400, "years"), (86400, "days"), (3600, "hours"), (60, "minutes")):
+            if self.seconds >= size:
+                return f"{self.seconds / size:,.1f} {unit}, {self.memory / 1e9:.1f} GB"
+        return f"{self.seconds:.0f} seconds, {self.memory / 1e9:.1f} GB"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A claim, named as on the command line."""
+
+    name: str
+    says: str
+    presets: Mapping[str, Any]
+    runs: Callable[[Any], Mapping[str, Any]]
+    prepare: Callable[[Any], Any]
+    work: Work
+    steps: Callable[[Any], int]
+    measure: Callable[[Any, Mapping[str, Any]], Mapping[str, Estimate]]
+    cost: Callable[[Iterable[Any], int], Cost] | None = None
+    """Time and memory of all runs on a number of processes, where it is worth knowing before."""
+    shares: str | None = None
+    """The name of a set of runs that several claims read, so that they are made once."""
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A reproduced claim: its result, the evidence it was read from, and where it was written."""
+
+    result: Result
+    config: Any
+    evidence: Mapping[str, Any]
+    folder: Path
+
+
+def reproduce(
+    claim: Claim,
+    config: Config,
+    *,
+    preset: str,
+    folder: Path,
+    engine: Executor,
+    watch: Watcher | None = None,
+    shared: Path | None = None,
+) -> Reproduction:
+    """Train what the claim needs, measure it, and write `result.json` to `folder`.
+
+    Runs are kept under `folder`, or, if the claim shares them with others, under `shared` where it is given.
+    """
+    labelled = claim.runs(config)
+    if claim.shares and shared:
+        jobs = {shared / f"{label}-{job.hash()[:8]}": job for label, job in labelled.items()}
+    else:
+        jobs = {folder / "runs" / label: job for label, job in labelled.items()}
+    for job in jobs.values():
+        claim.prepare(job)  # an impossible run is refused before anything is written
+    run = RunDirectory.open(folder, config)
+    with run.locked():
+        run_all(claim.work, jobs, engine=engine, steps=claim.steps, watch=watch)
+        evidence = {
+            label: claim.work(job, path, None) for label, (path, job) in zip(labelled, jobs.items(), strict=True)
+        }
+        figures = claim.measure(config, evidence)
+        trained = sorted(
+            {RunDirectory(path, job).made_with.get("commit", "unknown") for path, job in jobs.items()}
+        )
+        software = {**made_with(), "trained_at": ", ".join(trained) or "nothing trained"}
+        result = Result.of(claim.name, preset, config, figures, software)
+        write_json(folder / "result.json", result.to_json())
+    return Reproduction(result, config, evidence, folder)

@@ -1,0 +1,91 @@
+"""A program as a network: the compiled Q-model of number naming beside a Transformer (paper, section 5.3)."""
+
+from collections.abc import Mapping
+
+from quantascope.claims.claim import Claim
+from quantascope.claims.guidance_runs import COURSES, Course, CourseRun, check_course, courses, take_course
+from quantascope.claims.result import Estimate
+from quantascope.guidance.guide import PLAIN, GuidedLearner
+from quantascope.qmodel.compiled.fit import PAPER_QMODEL, CompiledLearner, lesson
+from quantascope.runs.config import Config, Seeds
+
+PANELS = {"balanced": "balanced evaluation", "zero_gap": "zero gaps", "short_tail": "short tails"}
+EIGHT_SEEDS = (8, 9, 10, 11, 12, 13, 14, 15)
+"""Seeds 0 to 7 had been seen on the evaluation panels when our form was chosen."""
+
+
+class CompiledQModelAccuracy(Config):
+    """Q-models as the paper trains them and as we do, and a Transformer of about their size."""
+
+    learner: CompiledLearner = PAPER_QMODEL
+    narrow: CompiledLearner = CompiledLearner()
+    transformer: GuidedLearner = PLAIN.replace({"model.blocks": 5, "weight": 0.0})
+    seeds: Seeds = EIGHT_SEEDS
+
+
+def runs(config: CompiledQModelAccuracy) -> dict[str, Course]:
+    """Both from every seed."""
+    teachers = {"qmodel": config.learner, "narrow": config.narrow}
+    return courses(Course(teachers=teachers, students={"transformer": config.transformer}), config.seeds)
+
+
+def measure(config: CompiledQModelAccuracy, evidence: Mapping[str, CourseRun]) -> dict[str, Estimate]:
+    """Exact accuracy under predicted and oracle routing, and that of the Transformer."""
+    taught, found = lesson(config.learner.program), list(evidence.values())
+    graph, over = taught.compiled.graph, Estimate.over_runs
+    qmodels, narrow = ([run.teachers[name] for run in found] for name in ("qmodel", "narrow"))
+    transformers = [run.students["transformer"] for run in found]
+    cardinality = {one.name: one.output_cardinality for one in taught.compiled.program.registry.quanta}
+    figures = {
+        "quanta": over("quanta of the compiled graph", [len(graph.names)], "quanta"),
+        "edges": over("direct edges of the compiled graph", [len(graph.edges)], "edges"),
+        "levels": over("levels of the compiled graph", [len(graph.by_level)], "levels"),
+        "cardinality_tail_kind": over("outputs of TAIL_KIND", [cardinality["TAIL_KIND"]], "values"),
+        "cardinality_boundary_action": over(
+            "outputs of BOUNDARY_ACTION", [cardinality["BOUNDARY_ACTION"]], "values"
+        ),
+    }
+    for key, whose, model in (
+        ("", "Q-model", qmodels[0].model),
+        ("transformer_", "Transformer", transformers[0].model),
+    ):
+        size = [sum(parameter.numel() for parameter in model.parameters())]
+        figures[f"{key}parameters"] = over(f"parameters of the {whose}", size, "parameters")
+    for panel, says in PANELS.items():
+        of_panel = "" if panel == "balanced" else f"{panel}_"
+        beside = [100 * run.accuracy[f"{panel}_exact"] for run in transformers]
+        figures[f"{of_panel}transformer_exact"] = over(f"Transformer, {says}", beside, "%")
+        for key, whose, models in (("", "Q-model", qmodels), ("narrow_", "Q-model with narrow channels", narrow)):
+            exact = [100 * run.accuracy[f"{panel}_exact"] for run in models]
+            oracle = [100 * run.accuracy[f"{panel}_exact_oracle"] for run in models]
+            gain = [one - other for one, other in zip(exact, beside, strict=True)]
+            figures[f"{of_panel}{key}exact"] = over(f"{whose}, {says}", exact, "%")
+            figures[f"{of_panel}{key}exact_oracle"] = over(
+                f"{whose} under the program's routing, {says}", oracle, "%"
+            )
+            figures[f"{of_panel}{key}gain"] = over(f"{whose} minus Transformer, {says}", gain, "points")
+    return figures
+
+
+SHORT = {"training.steps": 20, "training.schedule.decay_from": 10}
+
+CLAIM = Claim(
+    name="compiled-qmodel",
+    says="a network with the shape of a program generalizes from 300 examples",
+    presets={
+        "quick": CompiledQModelAccuracy(
+            learner=PAPER_QMODEL.replace(SHORT),
+            narrow=CompiledLearner().replace(SHORT),
+            transformer=PLAIN.replace({"weight": 0.0, "training.steps": 20, "model.blocks": 2}),
+            seeds=(0,),
+        ),
+        "full": CompiledQModelAccuracy(),
+        "paper": CompiledQModelAccuracy(seeds=(0,)),
+    },
+    runs=runs,
+    prepare=check_course,
+    work=take_course,
+    steps=lambda course: course.steps,
+    measure=measure,
+    shares=COURSES,
+)

@@ -1,0 +1,300 @@
+"""Loss against examples at one width (paper, section 4.3, figure 5b; appendices D.3 and D.4).
+
+Examples are fresh, so D = batch × steps runs along one trajectory. The fit starts at the third acquisition event
+and ends at the best loss before patience runs out; the same window is then halved to show how little a good fit
+over all of it says about a stationary exponent. The prediction is L ∝ D^(−α/(1+α)).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Annotated
+
+import numpy as np
+from jaxtyping import Float
+from pydantic import model_validator
+
+from quantascope.claims.claim import Claim
+from quantascope.claims.cost import total_cost
+from quantascope.claims.demand_level import BETAS, PREDICTIONS, at_alpha, at_level, key_of, refuse_equal_names
+from quantascope.claims.parameter_scaling import MILLION
+from quantascope.claims.result import Estimate
+from quantascope.runs.config import Config, Distinct, Positive, PositiveFloat, Seeds
+from quantascope.runs.errors import InvalidConfig
+from quantascope.scaling import (
+    Forms,
+    LearningWindow,
+    PowerLawFit,
+    compositional_order,
+    direct_order,
+    forms_or_undecided,
+    fractional,
+    learning_window,
+    log_error,
+    loss_after,
+    median_of_neighbours,
+    power_law_or_nothing,
+    reconstructed,
+)
+from quantascope.scaling.learner import CohortCurves, CohortLearner, learn, prepare
+from quantascope.tasks.hsp import RegularFamily
+from quantascope.theory import data_exponent, exponent
+from quantascope.training import OptimizerConfig, TrainingConfig
+
+Curves = Mapping[str, CohortCurves]
+
+
+class DataScaling(Config):
+    """One width, several levels, and the rule of the window; all of it is fixed before a run."""
+
+    learner: CohortLearner
+    betas: Annotated[tuple[PositiveFloat, ...], Distinct] = BETAS
+    seeds: Seeds = (0, 1, 2)
+    start_event: Positive = 3
+    patience: Positive = 10
+    improvement: PositiveFloat = 5e-4
+
+    @model_validator(mode="after")
+    def _refuse_several_widths(self) -> "DataScaling":
+        if len(self.learner.widths) != 1:
+            raise ValueError(f"this claim follows one network, not the widths {self.learner.widths}; give one")
+        refuse_equal_names([self.alpha(beta) for beta in self.betas])
+        return self
+
+    def alpha(self, beta: float) -> float:
+        """The prescribed demand exponent."""
+        return exponent(self.learner.family.branching, beta)
+
+
+def runs(config: DataScaling) -> dict[str, CohortLearner]:
+    """A run for each level and seed."""
+    return {
+        _label(config, beta, seed): at_level(config.learner, beta, seed)
+        for beta in config.betas
+        for seed in config.seeds
+    }
+
+
+def _label(config: DataScaling, beta: float, seed: int) -> str:
+    return f"alpha-{config.alpha(beta):.3f}-seed-{seed}"
+
+
+@dataclass(frozen=True, eq=False)
+class DataTrajectory:
+    """One trajectory with its window."""
+
+    config: DataScaling
+    curves: CohortCurves
+
+    @cached_property
+    def loss(self) -> Float[np.ndarray, " evaluations"]:
+        """Held-out loss, each the median of itself and its neighbours."""
+        return median_of_neighbours(self.curves.loss[:, 0])
+
+    @property
+    def examples(self) -> Float[np.ndarray, " evaluations"]:
+        """D = batch × steps."""
+        return self.curves.step.astype(float) * self.curves.config.batch_size
+
+    @cached_property
+    def count(self) -> Float[np.ndarray, " evaluations"]:
+        """K, acquired functions."""
+        return self.curves.acquired[:, 0].sum(-1).astype(float)
+
+    @cached_property
+    def window(self) -> LearningWindow:
+        """The central learning regime."""
+        rule = self.config
+        return learning_window(
+            self.loss,
+            self.count.astype(np.int64),
+            start_event=rule.start_event,
+            patience=rule.patience,
+            improvement=rule.improvement,
+        )
+
+    @cached_property
+    def learned(self) -> bool:
+        """Whether there is such a window: enough acquisitions, and enough evaluations after them."""
+        try:
+            return self.window is not None
+        except InvalidConfig:
+            return False
+
+    @property
+    def halves(self) -> tuple[LearningWindow, LearningWindow]:
+        """The window's two halves."""
+        return self.window.halves(self.curves.step)
+
+    def fit(self, window: LearningWindow, values: Float[np.ndarray, " evaluations"] | None = None) -> PowerLawFit:
+        """Fit of the loss, or of other values, against examples in a window."""
+        values = self.loss if values is None else values
+        return power_law_or_nothing(self.examples[window.rows], values[window.rows])
+
+    @cached_property
+    def foretold(self) -> dict[str, Float[np.ndarray, " evaluations"]]:
+        """Losses that are compared with the measured ones, by the names of `PREDICTIONS`."""
+        forest, curves = self.curves.forest, self.curves
+        return {
+            "predicted": loss_after(forest, compositional_order(forest), self.count),
+            "predicted_direct": loss_after(forest, direct_order(forest), self.count),
+            "predicted_soft": loss_after(forest, compositional_order(forest), curves.soft_count[:, 0]),
+            "reconstructed": reconstructed(forest, curves.acquired[:, 0]),
+            "fractional": fractional(forest, curves.coefficient[:, 0]),
+        }
+
+    def million_steps(self, index: int) -> float:
+        """The step of an evaluation in millions."""
+        return float(self.curves.step[index]) / MILLION
+
+
+def trajectories(config: DataScaling, curves: Curves, beta: float) -> list[DataTrajectory]:
+    """The trajectories of a level, one for each seed."""
+    return [DataTrajectory(config, curves[_label(config, beta, seed)]) for seed in config.seeds]
+
+
+def measure(config: DataScaling, curves: Curves) -> dict[str, Estimate]:
+    """The paper's figures at each level, and the finite-system prediction beside them.
+
+    A run that never came to the window leaves them undefined; if none did, that is an error.
+    """
+    figures: dict[str, Estimate] = {}
+    r2, spans = [], []
+    levels = {beta: trajectories(config, curves, beta) for beta in config.betas}
+    if not any(t.learned for found in levels.values() for t in found):
+        _ = levels[config.betas[0]][0].window  # says why
+    for beta, found in levels.items():
+        figures |= _level_figures(config.alpha(beta), found)
+        r2.append(_each(found, lambda t: t.fit(t.window).r2))
+        spans.append(_each(found, _span))
+    over = Estimate.over_runs
+    figures["r2_across_alphas"] = over("mean R² of the fits at all levels", np.mean(r2, axis=0))
+    figures["half_window_span"] = over("factor in examples that half a window spans", np.mean(spans, axis=0), "×")
+    return figures
+
+
+def _each(found: Sequence[DataTrajectory], read: Callable[[DataTrajectory], float]) -> list[float]:
+    """A number of every trajectory, undefined where it has no window."""
+    return [read(one) if one.learned else np.nan for one in found]
+
+
+def _span(trajectory: DataTrajectory) -> float:
+    first, last = trajectory.window.first, trajectory.window.last
+    return float(np.sqrt(trajectory.curves.step[last] / trajectory.curves.step[first]))
+
+
+def _level_figures(alpha: float, found: Sequence[DataTrajectory]) -> dict[str, Estimate]:
+    key, target, over = key_of(alpha), data_exponent(alpha), Estimate.over_runs
+    each = partial(_each, found)
+    slopes = each(lambda t: t.fit(t.window).exponent)
+    figures = {
+        f"target_{key}": over("predicted exponent α/(1 + α)", [target]),
+        f"exponent_{key}": over("exponent of loss against examples", slopes),
+        f"relative_error_{key}": over(
+            "error of the exponent relative to its target", [100 * abs(s - target) / target for s in slopes], "%"
+        ),
+        f"r2_{key}": over("R² of the log-log fit", each(lambda t: t.fit(t.window).r2)),
+        f"earlier_slope_{key}": over("exponent in the earlier half", each(lambda t: t.fit(t.halves[0]).exponent)),
+        f"later_slope_{key}": over("exponent in the later half", each(lambda t: t.fit(t.halves[1]).exponent)),
+    }
+    ends = {
+        "window_start": ("first step of the window", each(lambda t: t.million_steps(t.window.first))),
+        "window_end": ("last step of the window", each(lambda t: t.million_steps(t.window.last))),
+        "earlier_end": ("last step of its earlier half", each(lambda t: t.million_steps(t.halves[0].last))),
+        "later_start": ("first step of its later half", each(lambda t: t.million_steps(t.halves[1].first))),
+    }
+    for name, (says, steps) in ends.items():
+        figures[f"{name}_{key}"] = over(says, steps, "M steps")
+    for name, text in PREDICTIONS.items():
+        figures[f"{name}_{key}"] = over(
+            text, each(lambda t, name=name: t.fit(t.window, t.foretold[name]).exponent)
+        )
+        figures[f"{name}_log_error_{key}"] = over(
+            f"rms log error of losses: {text}",
+            each(lambda t, name=name: log_error(t.foretold[name][t.window.rows], t.loss[t.window.rows])),
+            "nats",
+        )
+    figures |= {
+        f"exponent_by_count_{key}": over("exponent of loss against K", each(lambda t: _by(t, t.count))),
+        f"exponent_by_soft_count_{key}": over(
+            "exponent of loss against the soft count", each(lambda t: _by(t, t.curves.soft_count[:, 0]))
+        ),
+        f"exponential_excess_{key}": over(
+            "AICc of an exponential above that of a power law", each(lambda t: _forms(t).exponential_excess)
+        ),
+        f"broken_excess_{key}": over(
+            "AICc of a broken power law above that of a power law", each(lambda t: _forms(t).broken_excess)
+        ),
+    }
+    figures[f"frontier_{key}"] = over("exponent of K against examples", each(_frontier))
+    final = [np.nan if t.curves.diverged.any() else t.count[-1] for t in found]
+    figures[f"acquired_{key}"] = over("functions acquired in the end", final, "functions")
+    return at_alpha(alpha, figures)
+
+
+def _forms(trajectory: DataTrajectory) -> Forms:
+    rows = trajectory.window.rows
+    return forms_or_undecided(trajectory.examples[rows], trajectory.loss[rows])
+
+
+def _by(trajectory: DataTrajectory, count: Float[np.ndarray, " evaluations"]) -> float:
+    """Exponent of loss against a count; undefined where the window sees fewer than three different ones."""
+    rows = trajectory.window.rows
+    return power_law_or_nothing(count[rows], trajectory.loss[rows]).exponent
+
+
+def _frontier(trajectory: DataTrajectory) -> float:
+    rows = trajectory.window.rows
+    return -power_law_or_nothing(trajectory.examples[rows], np.maximum(trajectory.count[rows], 0.5)).exponent
+
+
+CLAIM = Claim(
+    name="data-scaling",
+    says="loss falls with examples as a power law with exponent α/(1 + α)",
+    presets={
+        "quick": DataScaling(
+            learner=CohortLearner(
+                family=RegularFamily(roots=2, depth=3, pool=12),
+                widths=(64,),
+                hidden_layers=2,
+                batch_size=256,
+                training=TrainingConfig(
+                    steps=3_000, evaluate_every=50, optimizer=OptimizerConfig(name="adam", learning_rate=1e-2)
+                ),
+            ),
+            seeds=(0, 1),
+        ),
+        "full": DataScaling(
+            learner=CohortLearner(
+                family=RegularFamily(roots=4, depth=6, pool=36),
+                widths=(96,),
+                hidden_layers=3,
+                batch_size=512,
+                training=TrainingConfig(
+                    steps=16_000, evaluate_every=200, optimizer=OptimizerConfig(name="adam", learning_rate=1e-2)
+                ),
+            ),
+        ),
+        "paper": DataScaling(
+            learner=CohortLearner(
+                family=RegularFamily(depth=8),
+                widths=(2048,),
+                hidden_layers=8,
+                batch_size=4_096,
+                training=TrainingConfig(
+                    steps=10 * MILLION,
+                    evaluate_every=100_000,
+                    checkpoints=tuple(range(0, 10 * MILLION + 1, MILLION)),
+                    optimizer=OptimizerConfig(name="sgd", learning_rate=0.0075),
+                ),
+            ),
+            seeds=(0,),
+        ),
+    },
+    runs=runs,
+    prepare=prepare,
+    work=learn,
+    steps=lambda learner: learner.training.steps,
+    measure=measure,
+    cost=total_cost,
+)

@@ -1,0 +1,70 @@
+"""How few examples suffice: accuracy against the number of training numbers, guided and not."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from quantascope.claims.claim import Claim
+from quantascope.claims.compiled_qmodel import PANELS
+from quantascope.claims.guidance_pair import compared, pair
+from quantascope.claims.guidance_runs import COURSES, Course, CourseRun, check_course, courses, take_course
+from quantascope.claims.guided_training import QUICK
+from quantascope.claims.result import Estimate
+from quantascope.guidance.guide import GuidedLearner
+from quantascope.runs.config import Config, Distinct, Positive, Seeds
+
+
+class GuidanceData(Config):
+    """Nested training sets; the Q-model sees no more examples than its student."""
+
+    learner: GuidedLearner = GuidedLearner()
+    examples: Annotated[tuple[Positive, ...], Distinct] = (50, 100, 200, 300, 600)
+    seeds: Seeds = (0, 1, 2)
+
+
+def runs(config: GuidanceData) -> dict[str, Course]:
+    """Both from every seed at every size."""
+    return {
+        label: course
+        for count in config.examples
+        for label, course in courses(
+            pair(config.learner.replace({"teacher.trained_on": f"training_{count}"})),
+            config.seeds,
+            f"examples-{count}-seed",
+        ).items()
+    }
+
+
+def of_size(evidence: Mapping[str, CourseRun], count: int) -> list[CourseRun]:
+    """The runs of one size."""
+    return [run for label, run in evidence.items() if label.startswith(f"examples-{count}-")]
+
+
+def measure(config: GuidanceData, evidence: Mapping[str, CourseRun]) -> dict[str, Estimate]:
+    """Exact accuracy without and with guidance, and of the Q-model, at every size."""
+    return {
+        f"{panel}_{row}_{count}": figure
+        for count in config.examples
+        for panel, says in PANELS.items()
+        for row, figure in compared(of_size(evidence, count), panel, f"{count} numbers, {says}").items()
+    }
+
+
+CLAIM = Claim(
+    name="guidance-data-efficiency",
+    says="with a program's guidance a Transformer needs fewer examples",
+    presets={
+        "quick": GuidanceData(
+            learner=GuidedLearner().replace(QUICK),
+            examples=(50, 100),
+            seeds=(0,),
+        ),
+        "full": GuidanceData(),
+        "paper": GuidanceData(),
+    },
+    runs=runs,
+    prepare=check_course,
+    work=take_course,
+    steps=lambda course: course.steps,
+    measure=measure,
+    shares=COURSES,
+)

@@ -1,0 +1,74 @@
+"""Guidance by other programs: French number names, and addition digit by digit."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from quantascope.claims.claim import Claim
+from quantascope.claims.guidance_pair import compared, pair
+from quantascope.claims.guidance_runs import COURSES, Course, CourseRun, check_course, courses, take_course
+from quantascope.claims.guided_training import QUICK
+from quantascope.claims.result import Estimate
+from quantascope.guidance.guide import GuidedLearner
+from quantascope.qmodel.compiled.fit import lesson
+from quantascope.runs.config import Config, Distinct, Seeds
+
+
+class GuidanceOtherPrograms(Config):
+    """The same paired comparison on each program; a Transformer has as many blocks as its program has levels."""
+
+    learner: GuidedLearner = GuidedLearner()
+    programs: Annotated[tuple[str, ...], Distinct] = ("french", "addition")
+    seeds: Seeds = (0, 1, 2)
+
+
+def runs(config: GuidanceOtherPrograms) -> dict[str, Course]:
+    """Every program from every seed."""
+    return {
+        label: course
+        for program in config.programs
+        for label, course in courses(pair(_learner(config, program)), config.seeds, f"{program}-seed").items()
+    }
+
+
+def _learner(config: GuidanceOtherPrograms, program: str) -> GuidedLearner:
+    levels = len(lesson(program).compiled.graph.by_level)
+    return config.learner.replace({"teacher.program": program, "model.blocks": levels})
+
+
+def of_program(evidence: Mapping[str, CourseRun], program: str) -> list[CourseRun]:
+    """The runs of one program."""
+    return [run for label, run in evidence.items() if label.startswith(f"{program}-seed-")]
+
+
+def measure(config: GuidanceOtherPrograms, evidence: Mapping[str, CourseRun]) -> dict[str, Estimate]:
+    """Exact accuracy without and with guidance, and of the Q-model, on every panel that a task reports."""
+    figures, over = {}, Estimate.over_runs
+    for program in config.programs:
+        taught, found = lesson(program), of_program(evidence, program)
+        levels = [len(taught.compiled.graph.by_level)]
+        figures[f"{program}_levels"] = over(f"{program}: levels of the graph", levels, "levels")
+        for panel in taught.task.reported:
+            rows = compared(found, panel, f"{program}, {panel}")
+            figures |= {f"{program}_{panel}_{row}": figure for row, figure in rows.items()}
+    return figures
+
+
+CLAIM = Claim(
+    name="guidance-other-programs",
+    says="guidance helps with programs other than English number names",
+    presets={
+        "quick": GuidanceOtherPrograms(
+            learner=GuidedLearner().replace(QUICK),
+            programs=("addition",),
+            seeds=(0,),
+        ),
+        "full": GuidanceOtherPrograms(),
+        "paper": GuidanceOtherPrograms(),
+    },
+    runs=runs,
+    prepare=check_course,
+    work=take_course,
+    steps=lambda course: course.steps,
+    measure=measure,
+    shares=COURSES,
+)

@@ -1,0 +1,123 @@
+"""A Q-model as a removable target: what it gives an ordinary Transformer, and what of it matters.
+
+Every row starts from the same network of its shape and sees the same 300 numbers (paper, section 5.3; table 1):
+
+    ce, guided               the paper's plain form, without and with the target
+    oracle                   the plain form, its target under the program's own routing, as the authors have it
+    ours_ce, ours            our form, without and with the target
+    unlabelled               our form, aligned also on prompts whose names nobody shows it
+    depth, examples, word    controls: the target shuffled over depth, over examples, over equal output words
+"""
+
+from collections.abc import Mapping
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from quantascope.claims.claim import Claim
+from quantascope.claims.compiled_qmodel import EIGHT_SEEDS, PANELS, SHORT
+from quantascope.claims.guidance_runs import COURSES, Course, CourseRun, check_course, courses, take_course
+from quantascope.claims.result import Estimate
+from quantascope.guidance.alignment import event_updates, level_sums, linear_cka
+from quantascope.guidance.guide import PLAIN, Control, GuidedLearner
+from quantascope.qmodel.compiled.fit import lesson
+from quantascope.runs.config import Config, Seeds
+
+ROWS = {
+    "ce": "cross-entropy alone",
+    "guided": "guided",
+    "oracle": "guided, target under the program's routing",
+    "ours_ce": "our form, cross-entropy alone",
+    "ours": "our form, guided",
+    "unlabelled": "our form, guided also on unlabelled prompts",
+    "depth": "guided, target shuffled over depth",
+    "examples": "guided, target shuffled over examples",
+    "word": "guided, target shuffled over equal output words",
+}
+ALIGNED_ON = "test"
+
+
+class GuidedTraining(Config):
+    """The paper's form and ours, over the same seeds."""
+
+    plain: GuidedLearner = PLAIN
+    ours: GuidedLearner = GuidedLearner()
+    prompts: str = "unlabelled"
+    controls: tuple[Control, ...] = ("depth", "examples", "word")
+    seeds: Seeds = EIGHT_SEEDS
+
+
+def runs(config: GuidedTraining) -> dict[str, Course]:
+    """Every row from every seed."""
+    students = {
+        "ce": config.plain.replace({"weight": 0.0}),
+        "guided": config.plain,
+        "oracle": config.plain.replace({"routing": "oracle"}),
+        "ours_ce": config.ours.replace({"weight": 0.0}),
+        "ours": config.ours,
+        "unlabelled": config.ours.replace({"prompts": config.prompts}),
+        **{control: config.plain.replace({"control": control}) for control in config.controls},
+    }
+    teachers = {"plain": config.plain.teacher, "ours": config.ours.teacher}
+    return courses(Course(teachers=teachers, students=students), config.seeds)
+
+
+def measure(config: GuidedTraining, evidence: Mapping[str, CourseRun]) -> dict[str, Estimate]:
+    """Exact accuracy of every row, paired differences with cross-entropy alone, and held-out alignment."""
+    found, over = list(evidence.values()), Estimate.over_runs
+    rows = [row for row in ROWS if row in found[0].students]
+    size = sum(parameter.numel() for parameter in found[0].students["guided"].model.parameters())
+    figures = {"parameters": over("parameters of the ten-block Transformer", [size], "parameters")}
+    for panel, says in PANELS.items():
+        exact = {row: [100 * run.students[row].accuracy[f"{panel}_exact"] for run in found] for row in rows} | {
+            f"teacher_{name}": [100 * run.teachers[name].accuracy[f"{panel}_exact"] for run in found]
+            for name in ("plain", "ours")
+        }
+        titles = ROWS | {"teacher_plain": "the Q-model", "teacher_ours": "the Q-model of our form"}
+        for row, values in exact.items():
+            figures[f"{panel}_{row}"] = over(f"{titles[row]}, {says}", values, "%")
+        for row in rows:
+            base = "ours_ce" if row in ("ours", "unlabelled") else "ce"
+            if row not in ("ce", "ours_ce"):
+                gain = [one - other for one, other in zip(exact[row], exact[base], strict=True)]
+                figures[f"{panel}_{row}_gain"] = over(f"{ROWS[row]}: gain, {says}", gain, "points")
+    for row in ("ce", "guided", "ours"):
+        matrices = [alignment(run, row) for run in found]
+        figures[f"alignment_{row}"] = over(
+            f"mean CKA of each block with its level on held-out events, {ROWS[row]}",
+            [float(matrix.diagonal().mean()) for matrix in matrices],
+        )
+    return figures
+
+
+@torch.no_grad()
+def alignment(run: CourseRun, row: str) -> Float[Tensor, "blocks levels"]:
+    """Linear CKA of what each block adds with each level of the Q-model, on numbers that neither has seen."""
+    teacher = run.teachers["ours" if row == "ours" else "plain"]
+    task = lesson(teacher.config.program).task
+    events = task.events(task.panel(ALIGNED_ON))
+    levels = level_sums(teacher.model, events)
+    updates = event_updates(run.students[row].model.run(events), events)
+    return torch.tensor([[linear_cka(block, level) for level in levels.unbind(1)] for block in updates])
+
+
+QUICK = {"training.steps": 10, **{f"teacher.{key}": value for key, value in SHORT.items()}}
+
+CLAIM = Claim(
+    name="guided-training",
+    says="a removable program target makes an ordinary Transformer generalize",
+    presets={
+        "quick": GuidedTraining(
+            plain=PLAIN.replace(QUICK), ours=GuidedLearner().replace(QUICK), prompts="training", seeds=(0,)
+        ),
+        "full": GuidedTraining(),
+        "paper": GuidedTraining(seeds=(0,)),
+    },
+    runs=runs,
+    prepare=check_course,
+    work=take_course,
+    steps=lambda course: course.steps,
+    measure=measure,
+    shares=COURSES,
+)

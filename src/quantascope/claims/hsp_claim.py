@@ -1,0 +1,52 @@
+"""Claims about networks that learn forests of sparse parities."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from quantascope.acquisition.learner import HSPLearner, LearningCurves, learn, prepare
+from quantascope.claims.claim import Claim
+from quantascope.claims.result import Estimate
+from quantascope.models import MLPConfig
+from quantascope.runs.config import Config
+from quantascope.tasks.hsp import ComposedFamily, FlatFamily, RegularFamily
+from quantascope.training import TrainingConfig
+
+
+def hsp_claim(
+    *,
+    name: str,
+    says: str,
+    presets: Mapping[str, Any],
+    runs: Callable[[Any], Mapping[str, HSPLearner]],
+    measure: Callable[[Any, Mapping[str, LearningCurves]], Mapping[str, Estimate]],
+) -> Claim:
+    """A claim about networks that learn forests."""
+    return Claim(
+        name=name,
+        says=says,
+        presets=presets,
+        runs=runs,
+        prepare=prepare,
+        work=learn,
+        steps=lambda learner: learner.training.steps,
+        measure=measure,
+    )
+
+
+def learning(family: type[Config]) -> Callable[[HSPLearner], HSPLearner]:
+    """A validator for claims that only make sense on one family."""
+
+    def check(learner: HSPLearner) -> HSPLearner:
+        if not isinstance(learner.family, family):
+            raise ValueError(
+                f"this claim is about the {family.model_fields['kind'].default} family; keep its kind"
+            )
+        return learner
+
+    return check
+
+
+def quick_learner(family: FlatFamily | ComposedFamily | RegularFamily, *, steps: int) -> HSPLearner:
+    """A smaller network for a first look at a small forest."""
+    training = TrainingConfig(steps=steps)
+    return HSPLearner(family=family, model=MLPConfig(width=128), training=training, batch_size=256)

@@ -1,0 +1,176 @@
+"""Messages matter inside the Q-model: what deleting and replacing them costs (section 5.2; appendix G.2).
+
+Beside the paper's two interventions stand all others, with intervals over examples, and what the paper leaves
+open: whether a refit from another seed selects the same channels.
+"""
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from quantascope.claims.claim import Claim
+from quantascope.claims.recover_quanta import SOURCES
+from quantascope.claims.recovered_models import (
+    FULL_MODELS,
+    PAPER_MODELS,
+    QUICK_MODELS,
+    FittedSource,
+    RecoveredModels,
+    fitted_source,
+    over_sources,
+    runs,
+    total_updates,
+)
+from quantascope.claims.recovered_qmodel import RECIPE_NAMES
+from quantascope.claims.result import Estimate
+from quantascope.qmodel.recovered.fidelity import panel_events
+from quantascope.qmodel.recovered.fit import RecoveredRun
+from quantascope.qmodel.recovered.interventions import (
+    Effect,
+    ablate_quantum,
+    ablate_writer,
+    delete_all,
+    delete_one,
+    effects,
+    force_gate,
+    replace_all,
+)
+from quantascope.runs.config import Config
+
+PANEL = "causal"
+
+
+class MessageInterventions(Config):
+    """The Q-models that are intervened on."""
+
+    models: RecoveredModels = FULL_MODELS
+
+
+@dataclass(frozen=True, eq=False)
+class Broken:
+    """Effects of every intervention on one Q-model; lists are over channels, quanta and writers."""
+
+    deleted: Effect
+    replaced: Effect
+    one_deleted: list[Effect]
+    quantum: list[Effect]
+    forced: list[Effect]
+    writer: list[Effect]
+
+
+@lru_cache(maxsize=64)
+def broken(run: RecoveredRun) -> Broken:
+    """Intervene on a Q-model in every way, on the causal panel."""
+    model, events = run.model, panel_events(run.source.config, PANEL)
+    quanta, writers = range(len(model.layers)), range(model.config.writers)
+    deleted, replaced = effects(model, events, [delete_all(model), replace_all(model, events)])
+    return Broken(
+        deleted=deleted,
+        replaced=replaced,
+        one_deleted=effects(model, events, [delete_one(model, e.parent, e.child) for e in model.channels.edges]),
+        quantum=effects(model, events, [ablate_quantum(q) for q in quanta]),
+        forced=effects(model, events, [force_gate(q) for q in quanta]),
+        writer=effects(model, events, [ablate_writer(model, q, w) for q in quanta for w in writers]),
+    )
+
+
+KINDS: dict[str, tuple[str, Callable[[Broken], list[Effect]]]] = {
+    "deletion": ("all messages deleted", lambda found: [found.deleted]),
+    "replacement": ("messages replaced by matched ones", lambda found: [found.replaced]),
+    "one_deletion": ("the channel that matters most deleted", lambda found: found.one_deleted),
+    "quantum": ("the quantum that matters most ablated", lambda found: found.quantum),
+    "forced": ("the gate that matters most forced open", lambda found: found.forced),
+    "writer": ("the writer that matters most ablated", lambda found: found.writer),
+}
+
+
+def strongest(effects: list[Effect]) -> Effect | None:
+    """The effect that costs most accuracy."""
+    return max(effects, key=lambda one: one.accuracy_drop, default=None)
+
+
+def measure(config: MessageInterventions, evidence: Mapping[str, FittedSource]) -> dict[str, Estimate]:
+    """Accuracy lost and NLL gained by each intervention, over sources and over examples; stability of channels."""
+    figures: dict[str, Estimate] = {}
+    for recipe, prefix in RECIPE_NAMES:
+        first, named = next(iter(evidence.values())).of(recipe)[0], ", distilled" if prefix else ""
+        for key, (says, which) in KINDS.items():
+
+            def worst(run: RecoveredRun, which=which) -> Effect | None:
+                return strongest(which(broken(run)))
+
+            figures[f"{prefix}{key}_drop"] = over_sources(
+                evidence, recipe, f"accuracy lost, {says}", lambda run, worst=worst: _drop(worst(run)), "points"
+            )
+            figures[f"{prefix}{key}_nll"] = over_sources(
+                evidence, recipe, f"NLL gained, {says}", lambda run, worst=worst: _rise(worst(run)), "nats"
+            )
+            if found := worst(first):
+                figures[f"{prefix}{key}_drop_events"] = _over_examples(
+                    f"accuracy lost, {says}{named}, first source, interval over examples", found
+                )
+        fits = next(iter(evidence.values())).of(recipe)
+        if len(fits) > 1:
+            selected = [run.model.channels.open.numpy() for run in fits]
+            same, chance = channel_agreement(selected, first.model.channels.possible.numpy())
+            figures[f"{prefix}edge_agreement"] = Estimate.over_runs(
+                f"channels shared by two refits (Jaccard){named}", same
+            )
+            figures[f"{prefix}edge_chance"] = Estimate.over_runs(f"the same by chance{named}", chance)
+    return figures
+
+
+def channel_agreement(
+    selected: list[np.ndarray], possible: np.ndarray, *, draws: int = 2000
+) -> tuple[list[float], list[float]]:
+    """For each pair of refits the Jaccard index of their channels, and its mean for channels drawn at random.
+
+    Two refits without channels agree.
+    """
+    rng = np.random.default_rng(0)
+    same, chance = [], []
+    for one, other in itertools.combinations([np.asarray(graph)[possible] for graph in selected], 2):
+        same.append(_jaccard(one, other))
+        chance.append(
+            float(np.mean([_jaccard(rng.permutation(one), rng.permutation(other)) for _ in range(draws)]))
+        )
+    return same, chance
+
+
+def _jaccard(one: np.ndarray, other: np.ndarray) -> float:
+    joined = (one | other).sum()
+    return float((one & other).sum() / joined) if joined else 1.0
+
+
+def _drop(found: Effect | None) -> float:
+    return found.accuracy_drop if found else float("nan")
+
+
+def _rise(found: Effect | None) -> float:
+    return found.nll_rise if found else float("nan")
+
+
+def _over_examples(says: str, found: Effect) -> Estimate:
+    low, high = found.drop_interval
+    value = found.accuracy_drop
+    return Estimate(says, "points", (value,), 0, value, low, high, (low, high))
+
+
+CLAIM = Claim(
+    name="message-interventions",
+    says="deleting or replacing messages degrades the Q-model",
+    presets={
+        "quick": MessageInterventions(models=QUICK_MODELS),
+        "full": MessageInterventions(),
+        "paper": MessageInterventions(models=PAPER_MODELS),
+    },
+    runs=lambda config: runs(config.models),
+    prepare=lambda job: [fit.training for fit in job.fits],
+    work=fitted_source,
+    steps=total_updates,
+    measure=measure,
+    shares=SOURCES,
+)

@@ -1,0 +1,131 @@
+"""Later factors are less frequent and more complex (section 5.2, figure 6c; appendix G.3).
+
+The same fields are factored at three thresholds. Acquisition time is correlated by rank with packet complexity and
+with demand over complexity, pooled over a source's factors. Factors of one source share a trajectory; the
+interval is over sources. Beside each figure stands that of random packets, sets of as many events as the factors
+have or single events with their own curves: what they show as well is a property of the trajectory.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from pydantic import AfterValidator
+
+from quantascope.claims.claim import Claim
+from quantascope.claims.recover_quanta import QUICK, SOURCES, MeasuredSource, measured_source, seeded
+from quantascope.claims.result import Estimate
+from quantascope.discovery import Ordering, Rule, ordering
+from quantascope.discovery.discover import Discovery
+from quantascope.discovery.nulls.packets import Packet
+from quantascope.runs.config import Config, Distinct, Positive, PositiveFloat, Seeds
+from quantascope.sources.trained import NamingSource
+
+
+def _whole_percent(thresholds: tuple[float, ...]) -> tuple[float, ...]:
+    for threshold in thresholds:
+        if not 0 < threshold < 1 or abs(100 * threshold - round(100 * threshold)) > 1e-9:
+            raise ValueError(f"threshold {threshold:g} is not a whole number of percent")
+    return thresholds
+
+
+class AcquisitionOrder(Config):
+    """Sources by seed, factored at several thresholds."""
+
+    source: NamingSource = NamingSource()
+    seeds: Seeds = (0, 1, 2, 3, 4)
+    thresholds: Annotated[tuple[PositiveFloat, ...], Distinct, AfterValidator(_whole_percent)] = (0.01, 0.03, 0.05)
+    draws: Positive = 10
+    """How often random packets are drawn for each source; their mean over draws is the source's."""
+
+
+@dataclass(frozen=True)
+class Orders:
+    """The ordering of one source's factors at one threshold, and of random packets in their place."""
+
+    found: Ordering
+    random: Mapping[Packet, Sequence[Ordering]]
+
+    @classmethod
+    def of(cls, one: Discovery, draws: int) -> "Orders":
+        """Those of a discovery."""
+        random: dict[Packet, list[Ordering]] = {
+            kind: [ordering(packets, one.complexity_of(packets)) for packets in one.packets(kind, draws)]
+            for kind in PACKETS
+        }
+        return cls(ordering(one.factors, one.complexity), random)
+
+    def mean(self, figure: str, kind: Packet) -> float:
+        """The mean of a figure over the draws that define it; NaN if none does."""
+        values = np.array([getattr(one, figure) for one in self.random[kind]], dtype=np.float64)
+        defined = values[np.isfinite(values)]
+        return float(defined.mean()) if defined.size else float("nan")
+
+
+def measure(config: AcquisitionOrder, evidence: Mapping[str, MeasuredSource]) -> dict[str, Estimate]:
+    """The paper's correlations by its own rule, the same along the path, and both of random packets."""
+    figures: dict[str, Estimate] = {}
+    rules: tuple[tuple[Rule, str], ...] = (("gradient", ""), ("path", "_path"))
+    for rule, suffix in rules:
+        found = [
+            [Orders.of(source.discovery(rule, threshold), config.draws) for threshold in config.thresholds]
+            for source in evidence.values()
+        ]
+        for column, threshold in enumerate(config.thresholds):
+            percent = f"{100 * threshold:.0f}"
+            at = [row[column] for row in found]
+            by = f"{percent} %, {rule} rule"
+            figures[f"factors_{percent}_percent{suffix}"] = Estimate.over_runs(
+                f"factors at {by}", [one.found.factors for one in at], "factors"
+            )
+            for name, says in CORRELATIONS.items():
+                key = f"{name}_{percent}_percent{suffix}"
+                figures[key] = Estimate.over_runs(f"{says} at {by}", [getattr(one.found, name) for one in at])
+                for kind, what in PACKETS.items():
+                    if name == "time_demand" and kind == "events":
+                        continue  # single events all have the same demand
+                    figures[f"{key}_random_{kind}"] = Estimate.over_runs(
+                        f"{says} of {what} at {by}", [one.mean(name, kind) for one in at]
+                    )
+        for name, key, says in SIGNS:
+            figures[f"{key}{suffix}"] = Estimate.over_runs(
+                f"layers and thresholds {says}, {rule} rule",
+                [sum(getattr(one.found, name) for one in row) for row in found],
+                "comparisons",
+            )
+            for kind, what in PACKETS.items():
+                figures[f"{key}{suffix}_random_{kind}"] = Estimate.over_runs(
+                    f"layers and thresholds {says}, {what}, {rule} rule",
+                    [sum(one.mean(name, kind) for one in row) for row in found],
+                    "comparisons",
+                )
+    return figures
+
+
+CORRELATIONS = {
+    "time_complexity": "time and complexity",
+    "time_demand": "time and demand",
+    "time_demand_over_complexity": "time and demand over complexity",
+}
+SIGNS = (
+    ("predicted_layers", "predicted_signs", "with both predicted signs"),
+    ("layers", "defined_signs", "whose factors differ in time"),
+)
+PACKETS: dict[Packet, str] = {"sets": "random sets of equal size", "events": "random single events"}
+
+CLAIM = Claim(
+    name="ordering",
+    says="later factors are less frequent and involve more of the network",
+    presets={
+        "quick": AcquisitionOrder(source=QUICK, seeds=(0,), draws=2),
+        "full": AcquisitionOrder(),
+        "paper": AcquisitionOrder(seeds=(0,)),
+    },
+    runs=lambda config: seeded(config.source, config.seeds, "seed"),
+    prepare=lambda source: source.training,
+    work=measured_source,
+    steps=lambda source: source.steps,
+    measure=measure,
+    shares=SOURCES,
+)

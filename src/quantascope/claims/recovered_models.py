@@ -1,0 +1,140 @@
+"""The Q-models that the claims about recovery share: both recipes on sources of several seeds."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from quantascope.claims.recover_quanta import QUICK
+from quantascope.claims.result import Estimate
+from quantascope.discovery import factorize
+from quantascope.discovery.discover import measure_field
+from quantascope.qmodel.recovered.fit import (
+    RECIPES,
+    Pool,
+    Recipe,
+    RecoveredFit,
+    RecoveredRun,
+    fit_recovered,
+)
+from quantascope.runs.config import Config, Seeds
+from quantascope.runs.progress import Progress
+from quantascope.runs.run_directory import RunDirectory
+from quantascope.sources.trained import NamingSource, learn_naming
+
+
+class RecoveredModels(Config):
+    """Sources by seed; the first is fitted with every fit seed of a recipe, the others with the first of them."""
+
+    source: NamingSource = NamingSource()
+    seeds: Seeds = (0, 1, 2)
+    fit_seeds: Seeds = (0, 1, 2)
+    distilled_fit_seeds: Seeds = (0, 1, 2)
+    faithful: RecoveredFit = RECIPES["faithful"]
+    distilled: RecoveredFit = RECIPES["distilled"]
+
+
+class QModelFits(Config):
+    """One source and the fits to it."""
+
+    source: NamingSource
+    fits: tuple[RecoveredFit, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedSource:
+    """The Q-models of one source."""
+
+    config: QModelFits
+    runs: tuple[RecoveredRun, ...]
+
+    def of(self, recipe: Recipe) -> list[RecoveredRun]:
+        """Those of a recipe, by fit seed."""
+        return [run for run in self.runs if run.config.recipe == recipe]
+
+
+def runs(config: RecoveredModels) -> dict[str, QModelFits]:
+    """What is fitted to each source."""
+    jobs = {}
+    for place, seed in enumerate(config.seeds):
+        source = config.source.model_copy(update={"seed": seed})
+        recipes = ((config.faithful, config.fit_seeds), (config.distilled, config.distilled_fit_seeds))
+        fits = tuple(
+            recipe.model_copy(update={"source": source, "seed": fit_seed})
+            for recipe, fit_seeds in recipes
+            for fit_seed in (fit_seeds if place == 0 else fit_seeds[:1])
+        )
+        jobs[f"qmodels-{seed}"] = QModelFits(source=source, fits=fits)
+    return jobs
+
+
+def fitted_source(config: QModelFits, path: Path, progress: Progress | None = None) -> FittedSource:
+    """Fit, or read, the Q-models of a source.
+
+    The source and each Q-model are runs of their own beside `path`, so that other claims and other sets of fits
+    find them.
+    """
+    RunDirectory.open(path, config)
+    source = learn_naming(config.source, path.parent / f"seed-{config.source.seed}-{config.source.hash()[:8]}")
+    done = []
+    for place, fit in enumerate(config.fits):
+        with RunDirectory(source.path, source.config).locked():
+            field = measure_field(source, fit.rule)
+        factors = factorize(field.values, threshold=fit.threshold)
+        name = f"{fit.recipe}-{config.source.seed}-{fit.seed}-{fit.hash()[:8]}"
+        before = sum(earlier.updates for earlier in config.fits[:place])
+        done.append(fit_recovered(fit, source, factors, path.parent / name, _later(progress, before)))
+    return FittedSource(config, tuple(done))
+
+
+def _later(progress: Progress | None, before: int) -> Progress | None:
+    if progress is None:
+        return None
+
+    def told(step: int, loss: float, acquired: int | None = None) -> None:
+        progress(before + step, loss, acquired)
+
+    return told
+
+
+def total_updates(config: QModelFits) -> int:
+    """Updates of all fits to a source."""
+    return sum(fit.updates for fit in config.fits)
+
+
+def over_sources(
+    evidence: Mapping[str, FittedSource],
+    recipe: Recipe,
+    says: str,
+    value: Callable[[RecoveredRun], float],
+    unit: str = "",
+) -> Estimate:
+    """A figure over sources, each with the first fit seed."""
+    name = says if recipe == "faithful" else f"{says}, distilled"
+    return Estimate.over_runs(name, [value(fitted.of(recipe)[0]) for fitted in evidence.values()], unit)
+
+
+def over_fits(
+    evidence: Mapping[str, FittedSource],
+    recipe: Recipe,
+    says: str,
+    value: Callable[[RecoveredRun], float],
+    unit: str = "",
+) -> Estimate:
+    """A figure over the fits to the first source, which differ in their seed alone."""
+    first = next(iter(evidence.values()))
+    name = f"{says}, fit seeds of one source" + ("" if recipe == "faithful" else ", distilled")
+    return Estimate.over_runs(name, [value(run) for run in first.of(recipe)], unit)
+
+
+SHORT = {"updates": 60, "parts": 6}
+QUICK_MODELS = RecoveredModels(
+    source=QUICK,
+    seeds=(0,),
+    fit_seeds=(0,),
+    distilled_fit_seeds=(0,),
+    faithful=RECIPES["faithful"].model_copy(update=SHORT),
+    distilled=RECIPES["distilled"].model_copy(update={**SHORT, "pool": Pool(numbers=60, inputs=30)}),
+)
+FULL_MODELS = RecoveredModels()
+"""Both recipes as they are; the faithful one takes the paper's 5,000 updates on all inputs."""
+PAPER_MODELS = RecoveredModels(seeds=(0,), fit_seeds=(0,), distilled_fit_seeds=(0,))

@@ -1,0 +1,133 @@
+"""Commands about the paper's claims."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+from quantascope.claims import NAMES
+from quantascope.cli.arguments import Changes, Engine, Folder, Number, parse_changes, print_json
+from quantascope.runs.errors import InvalidConfig
+
+if TYPE_CHECKING:
+    Claim = str
+else:
+    Claim = Literal[NAMES]
+Preset = Literal["quick", "full", "paper"]
+
+
+def reproduce(
+    claim: tyro.conf.Positional[Claim],
+    /,
+    preset: Preset = "quick",
+    set_: Changes = (),
+    out: Folder = None,
+    engine: Engine = "local",
+    workers: Number = None,
+    threads: int = 1,
+    publish: Folder = None,
+    json: bool = False,
+) -> None:
+    """Reproduce a claim of the paper: train, measure, draw.
+
+    Runs that are already there are reused, interrupted ones taken up again.
+
+    Args:
+        claim: Which claim.
+        preset: quick takes a minute on two cores; full is the reproduction on the scoreboard; paper is the
+            paper's own set of runs.
+        set_: Change settings of the preset, as in --set learner.training.steps=500.
+        out: Folder for runs, result and figure; runs/CLAIM/PRESET if not given.
+        engine: Where the runs are made: processes of this machine, or the scheduler of a dask cluster.
+        workers: Processes; as many as the cores hold if not given.
+        threads: Threads of each process.
+        publish: Also copy result and figure into this folder of committed results.
+        json: Print the result as JSON instead of a table.
+    """
+    from quantascope.claims.claim import reproduce as run
+    from quantascope.claims.figures import write_figure
+    from quantascope.claims.register import CLAIMS
+    from quantascope.claims.tables import print_result, publish_result
+    from quantascope.report.progress import SweepDisplay
+    from quantascope.runs.engine import open_engine
+
+    config = CLAIMS[claim].presets[preset].replace(parse_changes(set_))
+    if publish and config != CLAIMS[claim].presets[preset]:
+        raise InvalidConfig(f"settings of the {preset} preset were changed; publish it without --set")
+    folder = out or Path("runs") / claim / (f"{preset}-{config.hash()}" if set_ else preset)
+    if preset == "paper":
+        _announce_cost(CLAIMS[claim], config, engine=engine, threads=threads, workers=workers)
+    shares = CLAIMS[claim].shares
+    shared = Path("runs") / shares if shares and out is None else None
+    with open_engine(engine, threads=threads, workers=workers) as executor, SweepDisplay() as display:
+        done = run(
+            CLAIMS[claim], config, preset=preset, folder=folder, engine=executor, watch=display, shared=shared
+        )
+    figure = write_figure(done)
+    if publish:
+        publish_result(done, publish)
+    if json:
+        print_json(done.result.to_json())
+    else:
+        print_result(done.result)
+        print(f"result  {folder / 'result.json'}\nfigure  {figure}")
+
+
+def _announce_cost(claim: Any, config: Any, *, engine: str, threads: int, workers: int | None) -> None:
+    """Say what the paper's protocol takes here before it is begun."""
+    from quantascope.acquisition.learner import use_threads
+    from quantascope.runs.engine import LOCAL, cores
+
+    if claim.cost is None:
+        return
+    use_threads(threads)
+    processes = (workers or max(1, cores() // threads)) if engine == LOCAL else 1
+    jobs = list(claim.runs(config).values())
+    cost = claim.cost(jobs, processes)
+    several = "process" if processes == 1 else "processes"
+    where = (
+        f"{processes} {several} of this machine" if engine == LOCAL else "one process like those of this machine"
+    )
+    print(
+        f"{len(jobs)} runs of up to {max(claim.steps(job) for job in jobs):,} steps: about {cost} on {where}",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def scoreboard(
+    claims: Annotated[
+        tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="CLAIM ...", help_behavior_hint="")
+    ] = (),
+    /,
+    results: Path = Path("results"),
+    stated: bool = False,
+    json: bool = False,
+    markdown: bool = False,
+) -> None:
+    """Show every figure of the paper beside the committed results.
+
+    Args:
+        claims: Only these claims; all if none is given.
+        results: Folder with paper.toml and the results.
+        stated: Only figures that the paper states.
+        json: Print a JSON list of rows.
+        markdown: Print a Markdown table of the rows that were run.
+    """
+    from quantascope.claims.scoreboard import as_markdown
+    from quantascope.claims.scoreboard import scoreboard as rows_of
+    from quantascope.claims.tables import print_scoreboard
+
+    rows = rows_of(results)
+    known = list(dict.fromkeys(row.claim for row in rows))
+    for claim in claims:
+        if claim not in known:
+            raise InvalidConfig(f"unknown claim '{claim}'; known claims are {', '.join(known)}")
+    rows = [row for row in rows if (not claims or row.claim in claims) and (row.stated or not stated)]
+    if json:
+        print_json([row.to_json() for row in rows])
+    elif markdown:
+        print(as_markdown([row for row in rows if row.verdict != "not run"]))
+    else:
+        print_scoreboard(rows)

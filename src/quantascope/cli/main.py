@@ -1,0 +1,92 @@
+"""The command line: parses arguments, runs a command, and turns errors into one line."""
+
+import contextlib
+import functools
+import importlib.metadata
+import io
+import itertools
+import multiprocessing
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tyro
+
+from quantascope.cli.claims import reproduce, scoreboard
+from quantascope.cli.discovery import audit, discover, explain, fit, trace
+from quantascope.cli.dynamics import simulate
+from quantascope.cli.programs import compile, guide
+from quantascope.cli.training import train
+from quantascope.runs.errors import InvalidConfig, QuantascopeError
+
+COMMANDS = (train, audit, discover, fit, explain, trace, compile, guide, simulate, reproduce, scoreboard)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; 0 or its own code, or 2 for an error that the user can mend, or 130 for an interrupt."""
+    try:
+        # An end by the system is met like one by the user: workers go, and the last saved state stays.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        if (sys.argv[1:] if arguments is None else arguments) == ["--version"]:
+            print(f"quantascope {importlib.metadata.version('quantascope')}")
+            return 0
+        with _warnings_in_a_line():
+            return _parse(arguments)() or 0
+    except QuantascopeError as error:
+        print(f"quantascope: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        # Workers may still be in a long step before they save; who asks again does not want to wait for them.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: [worker.kill() for worker in multiprocessing.active_children()])
+        print("quantascope: interrupted; the same command takes up where it stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # A reader such as `head` has gone; there is nobody left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+@contextlib.contextmanager
+def _warnings_in_a_line() -> Iterator[None]:
+    """Warnings as errors are shown: without the place in the code."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: print(f"quantascope: warning: {message}", file=sys.stderr)
+        yield
+
+
+def _parse(arguments: list[str] | None) -> Callable[[], int | None]:
+    """The command that the arguments ask for, ready to run."""
+    complaint = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(complaint):
+            return tyro.extras.subcommand_cli_from_dict(
+                {command.__name__: _deferred(command) for command in COMMANDS},
+                prog="quantascope",
+                description="See a network's training as the acquisition of discrete, reusable computations.",
+                args=arguments,
+                config=(tyro.conf.FlagCreatePairsOff,),
+            )
+    except SystemExit as stop:
+        if not stop.code:
+            raise
+        raise InvalidConfig(_first_paragraph(complaint.getvalue())) from None
+
+
+def _first_paragraph(box: str) -> str:
+    """The complaint inside tyro's box, without its frame, title and advice, as one line."""
+    lines = [line.strip("─╭╮╰╯│ ") for line in box.splitlines()[1:]]
+    return " ".join(itertools.takewhile(bool, lines)).removesuffix(".") + "; see quantascope --help"
+
+
+def _deferred(command: Callable[..., int | None]) -> Callable[..., Callable[[], int | None]]:
+    """Keeps parsing apart from running, so that only complaints about arguments are caught as such."""
+
+    @functools.wraps(command)
+    def bound(*positional: Any, **named: Any) -> Callable[[], int | None]:
+        return functools.partial(command, *positional, **named)
+
+    return bound

@@ -1,0 +1,47 @@
+"""Where priority went during training, and the quanta that it is made of."""
+
+from quantascope.discovery.complexity import effective_groups, hidden_unit_groups, packet_complexity
+from quantascope.discovery.corrective import assign_jointly, factorize_corrective
+from quantascope.discovery.factorize import assign, check_threshold, explained_share, factorize, negative_mass
+from quantascope.discovery.factors import Factors
+from quantascope.discovery.field import PriorityField, Rule, priority_field
+from quantascope.discovery.fingerprints import factorize_fingerprints
+from quantascope.discovery.ordering import (
+    Ordering,
+    improvement,
+    improvement_correlation,
+    mean_acquisition,
+    ordering,
+)
+from quantascope.discovery.recurrence import Match, Recurrence, chance_matches, chance_within, match, recurrence
+from quantascope.sources.losses import ModuleLosses
+
+__all__ = [
+    "Factors",
+    "Match",
+    "ModuleLosses",
+    "Ordering",
+    "PriorityField",
+    "Recurrence",
+    "Rule",
+    "assign",
+    "assign_jointly",
+    "chance_matches",
+    "chance_within",
+    "check_threshold",
+    "effective_groups",
+    "explained_share",
+    "factorize",
+    "factorize_corrective",
+    "factorize_fingerprints",
+    "hidden_unit_groups",
+    "improvement",
+    "improvement_correlation",
+    "match",
+    "mean_acquisition",
+    "negative_mass",
+    "ordering",
+    "packet_complexity",
+    "priority_field",
+    "recurrence",
+]

@@ -1,0 +1,57 @@
+"""Packet complexity: over how many parts of an MLP a factor was learned (paper, section 5.2; appendix G.3).
+
+The packet of a factor is the network's own update, averaged over the intervals with the factor's normalised curve
+as weights. Its complexity is the effective number of groups that carry it, κ = (Σ E)² / Σ E² over the squared
+norms E of the packet within each group. The groups of an MLP are its hidden units (incoming row, bias, outgoing
+column) and one for the output bias. κ is a proxy of the theory's parent-conditioned complexity, no more.
+"""
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from quantascope.runs.errors import InvalidConfig
+
+
+def packet_complexity(
+    curves: Float[np.ndarray, "factors intervals"],
+    updates: Float[np.ndarray, "intervals parameters"],
+    groups: Int[np.ndarray, " parameters"],
+) -> Float[np.ndarray, " factors"]:
+    """κ of each factor, from the parameters' change in each interval and the group of each parameter.
+
+    >>> updates = np.array([[3.0, 0.0, 0.0], [0.0, 1.0, 1.0]])
+    >>> packet_complexity(np.array([[5.0, 0.0], [0.0, 2.0]]), updates, np.array([0, 1, 2]))
+    array([1., 2.])
+    """
+    weights = curves / curves.sum(1, keepdims=True)
+    energy = (weights @ updates) ** 2
+    return effective_groups(np.stack([np.bincount(groups, one) for one in energy]))
+
+
+def effective_groups(energy: Float[np.ndarray, "factors groups"]) -> Float[np.ndarray, " factors"]:
+    """(Σ E)² / Σ E²: one if a single group holds all energy, their number if all hold the same.
+
+    >>> effective_groups(np.array([[4.0, 0.0], [1.0, 1.0]]))
+    array([1., 2.])
+    """
+    still = np.flatnonzero(~(energy > 0).any(1))
+    if still.size:
+        raise InvalidConfig(
+            f"packet {still[0]} has no energy in any group; its parameters did not move while it was acquired"
+        )
+    share = energy / energy.max(1, keepdims=True)
+    return share.sum(1) ** 2 / (share**2).sum(1)
+
+
+def hidden_unit_groups(*, inputs: int, hidden: int, outputs: int) -> Int[np.ndarray, " parameters"]:
+    """Group of each parameter of a two-layer MLP, laid out as weight in, bias in, weight out, bias out.
+
+    The weights are [hidden, inputs] and [outputs, hidden], row by row, as torch's linear layers have them.
+
+    >>> hidden_unit_groups(inputs=2, hidden=2, outputs=1)
+    array([0, 0, 1, 1, 0, 1, 0, 1, 2])
+    """
+    unit = np.arange(hidden)
+    return np.concatenate(
+        [np.repeat(unit, inputs), unit, np.tile(unit, outputs), np.full(outputs, hidden, dtype=unit.dtype)]
+    )

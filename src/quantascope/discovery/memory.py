@@ -1,0 +1,71 @@
+"""How much memory a computation on so many examples takes, and how many fit a budget."""
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map_only
+
+from quantascope.runs.errors import InvalidConfig
+
+
+class PeakMemory(TorchDispatchMode):
+    """Counts the bytes of tensors that are alive at once, of those made inside.
+
+    >>> with PeakMemory() as memory:
+    ...     for _ in range(3):
+    ...         made = torch.zeros(250) + 1
+    >>> memory.peak
+    3000
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.peak = self._now = 0
+        self._alive: dict[int, int] = {}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        tree_map_only(torch.Tensor, self._note, out)
+        return out
+
+    def _note(self, tensor: torch.Tensor) -> None:
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        if key not in self._alive:
+            self._alive[key] = storage.nbytes()
+            self._now += storage.nbytes()
+            self.peak = max(self.peak, self._now)
+            weakref.finalize(storage, self._forget, key)
+
+    def _forget(self, key: int) -> None:
+        self._now -= self._alive.pop(key, 0)
+
+
+def examples_within(budget: float, work: Callable[[slice], Any], *, available: int) -> int:
+    """How many examples `work` can take at once within a budget in bytes, measured on the last ones.
+
+    Lists that are sorted by length end with the longest; the estimate is as good as these stand for the rest.
+    """
+    few = min(5, available)
+    one, top = _peak(work, slice(available - 1, available)), _peak(work, slice(available - few, available))
+    if budget < one:
+        raise InvalidConfig(
+            f"a memory budget of {_shown(budget)} is too little for one example; give at least "
+            f"{_shown(float(one))}"
+        )
+    each = max((top - one) / max(few - 1, 1), 1.0)
+    return min(1 + int((budget - one) / each), available)
+
+
+def _peak(work: Callable[[slice], Any], examples: slice) -> int:
+    with PeakMemory() as memory:
+        work(examples)
+    return memory.peak
+
+
+def _shown(size: float) -> str:
+    scale, unit = next(((s, u) for s, u in ((1e9, "GB"), (1e6, "MB")) if size >= s / 10), (1e3, "kB"))
+    return f"{size / scale:.2f} {unit}"

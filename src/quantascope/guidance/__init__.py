@@ -1,0 +1,1 @@
+"""A frozen Q-model as a removable target for an ordinary network."""

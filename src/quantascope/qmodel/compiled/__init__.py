@@ -1,0 +1,1 @@
+"""The neural Q-model of a program: model, supervision and fit."""

@@ -1,0 +1,189 @@
+"""A compiled Q-model that learns its program's task from the training inputs and the program's traces."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from quantascope.models import Predictions, predict
+from quantascope.program.source import split_entry
+from quantascope.qmodel import CompiledConfig, CompiledQModel, QExecution, SupervisedQModel, Supervision, gate_loss
+from quantascope.qmodel.compiled.program_task import Lesson, lesson
+from quantascope.qmodel.compiled.saved import load_qmodel, save_qmodel
+from quantascope.runs.artefact import read_json, write_bytes, write_json
+from quantascope.runs.config import Config, Count, NonNegativeFloat
+from quantascope.runs.errors import DamagedArtefact, RunMismatch
+from quantascope.runs.progress import Progress
+from quantascope.runs.run_directory import RunDirectory
+from quantascope.tasks.events import Events
+from quantascope.training import Objective, OptimizerConfig, ScheduleConfig, TrainingConfig, train
+
+MODEL, RESULT = "qmodel.safetensors", "accuracy.json"
+ADAM = OptimizerConfig(name="adam", learning_rate=1e-2, epsilon=1e-5, weight_decay=1e-3)
+
+
+class CompiledLearner(Config):
+    """Training of a compiled Q-model: cross-entropy + gates + semantic values, full batch, messages under noise.
+
+    Under noise a quantum must say loudly what it found, and can say little else.
+    """
+
+    program: str = "english"
+    trained_on: str = "training"
+    """The panel of the program's task that is trained on."""
+    model: CompiledConfig = CompiledConfig()
+    training: TrainingConfig = TrainingConfig(
+        steps=2000, optimizer=ADAM, schedule=ScheduleConfig(decay="linear"), evaluate_every=1000
+    )
+    gate_weight: NonNegativeFloat = 5.0
+    semantic_weight: NonNegativeFloat = 5.0
+    message_noise: NonNegativeFloat = 1.0
+    """Spread of the noise on messages while training."""
+    seed: Count = 0
+
+
+PAPER_QMODEL = CompiledLearner(
+    training=TrainingConfig(
+        steps=1000, optimizer=ADAM, schedule=ScheduleConfig(decay="linear", decay_from=500), evaluate_every=1000
+    ),
+    gate_weight=2.0,
+    semantic_weight=1.0,
+    message_noise=0.0,
+)
+"""As the paper trains it."""
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledRun:
+    """A trained Q-model and its exact accuracy on the reported panels, under predicted and oracle routing."""
+
+    config: CompiledLearner
+    model: CompiledQModel
+    accuracy: dict[str, float]
+
+
+def learn_compiled(config: CompiledLearner, path: Path, progress: Progress | None = None) -> CompiledRun:
+    """Train, or take up, or just read the Q-model of this config at `path`."""
+    if not is_trained(path):
+        check_lesson(config)
+    run = RunDirectory.open(path, config)
+    with run.locked():
+        keep_program(run, config.program)
+        if not is_trained(path):
+            model = _train(config, run, progress)
+            save_qmodel(path / MODEL, model, lesson(config.program).task.vocabulary, made_by=run.hash)
+            write_json(path / RESULT, routed_accuracy(model, lesson(config.program)))
+        return CompiledRun(config, load_qmodel(path / MODEL, made_by=run.hash)[0], read_json(path / RESULT))
+
+
+def is_trained(path: Path) -> bool:
+    """Whether a run has its Q-model and what it reached; what is missing is made again."""
+    return (path / MODEL).exists() and (path / RESULT).exists()
+
+
+def check_lesson(config: CompiledLearner) -> None:
+    """Refuse a program that does not write what its task asks for, before any training and any file of a run."""
+    taught = lesson(config.program)
+    taught.check_outcomes(config.trained_on)
+    for panel in dict.fromkeys((config.trained_on, *taught.task.reported)):
+        taught.supervision(panel)
+
+
+def keep_program(run: RunDirectory, program: str) -> None:
+    """Keep the text of a user's program in the run; a run of another text is refused."""
+    file, kept = Path(split_entry(program)[0]), run.path / "program.py"
+    if file.suffix != ".py" or not file.is_file():
+        return  # comes with quantascope, or is told missing when it is compiled
+    text = file.read_bytes()
+    if not kept.exists():
+        write_bytes(kept, text)
+    elif kept.read_bytes() != text:
+        raise RunMismatch(
+            f"{file} has changed since {run.path} was made with it; restore it from {kept}, or make a new run"
+        )
+
+
+def read_compiled(path: Path) -> CompiledRun:
+    """The trained Q-model in a run directory."""
+    file = path / "config.json"
+    if not file.is_file():
+        raise DamagedArtefact(f"{path} is not a run; make one with quantascope train compiled --out {path}")
+    found: Any = read_json(file)
+    if not isinstance(found, dict) or found.get("kind") != CompiledLearner.__name__:
+        kind = found.get("kind") if isinstance(found, dict) else None
+        raise RunMismatch(f"{path} is a run of {kind}, not of a Q-model; give one of quantascope train compiled")
+    if not is_trained(path):
+        raise DamagedArtefact(f"{path} is not trained to its end; quantascope train compiled takes it up")
+    config = CompiledLearner.parse(found["config"])
+    program, kept = Path(split_entry(config.program)[0]), path / "program.py"
+    if kept.exists() and not program.is_file():
+        raise RunMismatch(
+            f"{path} was made with {program}, which is not here; go to its folder, or copy {kept} to {program}"
+        )
+    return learn_compiled(config, path)
+
+
+def _train(config: CompiledLearner, run: RunDirectory, progress: Progress | None) -> CompiledQModel:
+    taught = lesson(config.program)
+    model = CompiledQModel(
+        graph=taught.compiled.graph,
+        vocabulary=len(taught.task.vocabulary),
+        positions=taught.task.positions,
+        config=config.model,
+        seed=config.seed,
+    )
+    outcomes = tuple(len(values) for values in taught.compiled.outcomes)
+    supervised = SupervisedQModel(model, outcomes, seed=config.seed)
+    supervision = taught.supervision(config.trained_on)
+    train(
+        supervised,
+        batches=lambda step: supervision,
+        objective=compiled_objective(config),
+        config=config.training,
+        seed=config.seed,
+        run=run,
+        progress=progress,
+    )
+    return model.eval()
+
+
+def compiled_objective(config: CompiledLearner) -> Objective:
+    """Cross-entropy of the task, of the gates where they are eligible, and of the semantic values."""
+
+    def task(output: tuple[SupervisedQModel, QExecution], batch: Supervision, step: int) -> Tensor:
+        return torch.nn.functional.cross_entropy(output[1].logits, batch.events.target)
+
+    def gates(output: tuple[SupervisedQModel, QExecution], batch: Supervision, step: int) -> Tensor:
+        return config.gate_weight * gate_loss(output[1].gate, batch.active, batch.eligible)
+
+    def semantics(output: tuple[SupervisedQModel, QExecution], batch: Supervision, step: int) -> Tensor:
+        return config.semantic_weight * output[0].semantic_loss(output[1], batch.outcome)
+
+    return Objective(
+        forward=lambda model, batch: (model, model.model.run(batch.events, noise=config.message_noise)),
+        terms={"cross_entropy": task, "gates": gates, "semantics": semantics},
+    )
+
+
+def routed_accuracy(model: CompiledQModel, taught: Lesson) -> dict[str, float]:
+    """Exact accuracy on every reported panel, with predicted routing and with that of the program."""
+    found = {}
+    for panel in taught.task.reported:
+        asked = taught.supervision(panel)
+        found[f"{panel}_exact"] = predict(model, asked.events).exact_accuracy
+        found[f"{panel}_exact_oracle"] = predict_routed(model, asked).exact_accuracy
+    return found
+
+
+def predict_routed(model: CompiledQModel, asked: Supervision) -> Predictions:
+    """Predictions under the program's own routing."""
+    routing, done = asked.active.float(), 0
+
+    def routed(part: Events) -> Tensor:
+        nonlocal done
+        done += part.count
+        return model.run(part, routing[:, done - part.count : done]).logits
+
+    return predict(routed, asked.events)

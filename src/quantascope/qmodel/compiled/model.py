@@ -1,0 +1,170 @@
+"""The compiled Q-model: a program's graph as a network (paper, section 5.3 and appendix G.4).
+
+For an event at token t, with memory m = token + position + segment of every token up to t:
+
+    s     = W m_t                                the initial residual
+    a_q   = Σ messages of all ancestors of q     each once, also where paths join
+    r_q   = read of m with query W LN(s + a_q) + b_q, one head shared by all quanta
+    message, gate of q from s + a_q + r_q        the quantum's own cell
+    activity of q = min(σ(gate), activity of its parents), no gradient of the task through it
+    logits = W (s + Σ messages of the leaves)
+
+The quanta of one level are computed at once.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from quantascope.models.transformer import grid_of, read_memory, spread
+from quantascope.qmodel.cell import Cells, closed_activity, gated_message, routed_stream
+from quantascope.quanta.graph import QGraph
+from quantascope.runs.config import Config, Positive
+from quantascope.runs.errors import InvalidConfig
+from quantascope.tasks.events import PAD, Events
+
+SEGMENTS = 2
+_QUERY_BIAS = 0.5
+"""Spread of the quanta's query biases at the start."""
+
+
+class CompiledConfig(Config):
+    """Shape of a compiled Q-model; all else comes from the graph."""
+
+    width: Positive = 32
+
+
+@dataclass(frozen=True, eq=False)
+class QExecution:
+    """One forward pass, quanta in the order of the graph: gates, activity, messages sent, and what was read out.
+
+    A message is what the cell of a quantum wrote, times the activity of the quantum, which carries no gradient.
+    """
+
+    logits: Float[Tensor, "events vocabulary"]
+    gate: Float[Tensor, "quanta events"]
+    activity: Float[Tensor, "quanta events"]
+    message: Float[Tensor, "quanta events width"]
+
+    def level_sums(self, graph: QGraph) -> Float[Tensor, "events levels width"]:
+        """Z: the messages of each level, summed."""
+        return torch.stack([self.message[list(level)].sum(0) for level in graph.by_level], 1)
+
+
+class CompiledQModel(nn.Module):
+    """A network with the shape of a Q-graph, over `Events`.
+
+    >>> from quantascope.quanta.graph import Edge
+    >>> graph = QGraph(("READ", "A", "B"), (Edge(0, 1), Edge(0, 2)), emitters=(1, 2))
+    >>> model = CompiledQModel(graph=graph, vocabulary=44, positions=20, config=CompiledConfig(), seed=0)
+    >>> sum(parameter.numel() for parameter in model.parameters()) == 8908 + 3 * 2241
+    True
+    >>> events = Events.of(prompts=[[1, 6, 2], [1, 7, 7, 2]], outputs=[[20, 3], [21, 22, 3]])
+    >>> model(events).shape
+    torch.Size([5, 44])
+    """
+
+    def __init__(
+        self, *, graph: QGraph, vocabulary: int, positions: int, config: CompiledConfig, seed: int
+    ) -> None:
+        super().__init__()
+        if not graph.emitters:
+            raise InvalidConfig("the graph has no emitters to read out; compile it from a program")
+        self.graph, self.config, self.positions, self.vocabulary = graph, config, positions, vocabulary
+        order = [quantum for level in graph.by_level for quantum in level]
+        place = {quantum: row for row, quantum in enumerate(order)}
+        self._place: Tensor
+        self._above: Tensor
+        self.register_buffer("_place", torch.tensor([place[q] for q in range(len(order))]), persistent=False)
+        self._parents = [[place[parent] for parent in graph.parents(quantum)] for quantum in order]
+        self._leaves = sorted(place[quantum] for quantum in graph.emitters)
+        above = torch.zeros(len(order), len(order))
+        for quantum in order:
+            above[place[quantum], [place[ancestor] for ancestor in graph.ancestors(quantum)]] = 1
+        self.register_buffer("_above", above, persistent=False)
+        width = config.width
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.embedding = nn.Embedding(vocabulary, width, padding_idx=PAD)
+            self.position = nn.Embedding(positions, width)
+            self.segment = nn.Embedding(SEGMENTS, width)
+            self.start = nn.Linear(width, width)
+            self.query_norm = nn.LayerNorm(width)
+            self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
+            self.cells = Cells(quanta=len(order), width=width)
+            self.query_bias = nn.Parameter(_QUERY_BIAS * torch.randn(len(order), 1, width))
+            self.head = nn.Linear(width, vocabulary)
+
+    def forward(self, events: Events) -> Float[Tensor, "events vocabulary"]:
+        """Logits of every event, under the routing that the gates predict."""
+        return self.run(events).logits
+
+    def run(
+        self, events: Events, routing: Float[Tensor, "quanta events"] | None = None, *, noise: float = 0.0
+    ) -> QExecution:
+        """A forward pass; `routing` gives the activity of every quantum instead of the gates.
+
+        Normal `noise` on every active message makes it a narrow channel: what a quantum says must be said loudly,
+        so that little beyond its finding gets through.
+        """
+        grid = grid_of(events)
+        memory = self.embedding(grid.token) + self.position(grid.position) + self.segment(segments_of(events))
+        examples, _, length = grid.event_rows.bias.shape
+        start = self.start(memory[events.event_rows])
+        key, value = (spread(read(memory), grid.slot, examples, length) for read in (self.key, self.value))
+        gates, activity = [], []
+        messages: list[Tensor] = []
+        first = 0
+        for level in self.graph.by_level:
+            which = slice(first, first + len(level))
+            above = routed_stream(start, self._above[which, :first], messages).expand(len(level), -1, -1)
+            state = above + self._read(above, self.query_bias[which], key, value, events)
+            content, gate = self.cells(state, which)
+            activity += [
+                closed_activity(gate[row], [activity[parent] for parent in self._parents[first + row]])
+                if routing is None
+                else routing[quantum]
+                for row, quantum in enumerate(level)
+            ]
+            gates.append(gate)
+            heard = content + noise * torch.randn_like(content) if noise else content
+            messages.append(gated_message(torch.stack(activity[first:]).detach(), heard))
+            first += len(level)
+        sent = torch.cat(messages)
+        logits = self.head(start + sent[self._leaves].sum(0))
+        return QExecution(
+            logits,
+            torch.cat(gates)[self._place],
+            torch.stack(activity)[self._place],
+            sent[self._place],
+        )
+
+    def _read(
+        self,
+        above: Float[Tensor, "quanta events width"],
+        bias: Float[Tensor, "quanta 1 width"],
+        key: Float[Tensor, "examples length width"],
+        value: Float[Tensor, "examples length width"],
+        events: Events,
+    ) -> Float[Tensor, "quanta events width"]:
+        """What the quanta of a level read from the tokens so far, through one head."""
+        asking = grid_of(events).event_rows
+        examples, widest, _ = asking.bias.shape
+        quanta, count, width = above.shape
+        query = (self.query(self.query_norm(above)) + bias).transpose(0, 1).reshape(count, quanta * width)
+        rows = spread(query, asking.slot, examples, widest).reshape(examples, widest * quanta, width)
+        closed = asking.bias.repeat_interleave(quanta, 1)
+        read = read_memory(rows, key, value, closed).reshape(examples * widest, quanta, width)[asking.slot]
+        return self.out(read).transpose(0, 1)
+
+
+@lru_cache(maxsize=32)
+def segments_of(events: Events) -> Int[Tensor, " tokens"]:
+    """0 for tokens of the prompt, 1 for tokens of the output."""
+    first = torch.zeros(len(events), dtype=torch.long)
+    first[events.example] = events.position - events.index
+    length = events.tokens.shape[1]
+    return (events.rows % length > first[events.rows // length]).long()

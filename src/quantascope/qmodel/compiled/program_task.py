@@ -1,0 +1,74 @@
+"""`Lesson`: what a program teaches: its compiled form, its task, and labels that agree with the task's answers."""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from quantascope.program import CompiledProgram, Program, ProgramTrace, compile_program
+from quantascope.program.passes.validate import ascending
+from quantascope.program.state import State
+from quantascope.program.violations import UnseenOutcome, WrongAnswer
+from quantascope.programs import find_program, find_task
+from quantascope.qmodel import Supervision
+from quantascope.qmodel.compiled.supervision import taught_quanta
+from quantascope.tasks.events import Events
+from quantascope.tasks.sequence import SequenceTask
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """A compiled program with its task."""
+
+    compiled: CompiledProgram
+    task: SequenceTask
+
+    def supervision(self, panel: str) -> Supervision:
+        """The events of a panel with the program's labels, if the program writes the task's answers."""
+        inputs = self.task.panel(panel)
+        trace = self.compiled.trace(inputs)  # first, since it ends a program that loops
+        events = self.task.events(inputs)
+        self._check_answers(trace, events)
+        return Supervision.of(events, trace.labels)
+
+    def check_outcomes(self, panel: str) -> None:
+        """Refuse a panel to be learned from on which a taught quantum finds what the audit domain did not show."""
+        trace = self.compiled.trace(self.task.panel(panel))
+        counts = tuple(map(len, self.compiled.outcomes))
+        for quantum in taught_quanta(counts):
+            unseen = np.flatnonzero(trace.labels.outcome[:, quantum] >= counts[quantum])
+            if len(unseen):
+                source = ascending({trace.inputs[example] for example in trace.example[unseen].tolist()})[0]
+                raise UnseenOutcome(
+                    f"finds on panel '{panel}' what the audit domain does not show, and cannot be taught it",
+                    "add this input to `audit` of the entry",
+                    quantum=trace.graph.names[quantum],
+                    state=State(source),
+                )
+
+    def _check_answers(self, trace: ProgramTrace, events: Events) -> None:
+        tokens = np.array([self.task.token.get(token, -1) for token in trace.tokens])[trace.row]
+        if np.array_equal(trace.example, events.example) and np.array_equal(tokens, events.target):
+            return
+        pairs = {
+            source: (written, answer)
+            for source, written in zip(trace.inputs, trace.written(), strict=True)
+            if written != (answer := tuple(self.task.answer(source)))
+        }
+        smallest = ascending(pairs)[0]
+        written, answer = map(" ".join, pairs[smallest])
+        raise WrongAnswer(
+            f"the program writes '{written}', and the answer of its task is '{answer}'",
+            "mend the program, or `answer` of the task",
+            state=State(smallest),
+        )
+
+
+def lesson(program: str) -> Lesson:
+    """The lesson of a program, compiled once."""
+    return _lesson(find_program(program), find_task(program))
+
+
+@cache
+def _lesson(program: Program, task: SequenceTask) -> Lesson:
+    return Lesson(compile_program(program), task)

@@ -1,0 +1,110 @@
+"""What a compiled Q-model learns from besides the task: when its quanta run, and what they find.
+
+Gates are taught on eligible events, where all parents run, each class counting half. Semantic heads read the value
+that a quantum found from its message; they are scaffolding, removed when training ends.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from quantascope.qmodel.compiled.model import CompiledQModel, QExecution
+from quantascope.quanta.labels import MOST_OUTCOMES, GateLabels
+from quantascope.tasks.events import Events
+
+_INACTIVE = -100
+
+
+@dataclass(frozen=True, eq=False)
+class Supervision:
+    """Events with the labels of a program, as tensors: one row per quantum."""
+
+    events: Events
+    active: Bool[Tensor, "quanta events"]
+    eligible: Bool[Tensor, "quanta events"]
+    outcome: Int[Tensor, "quanta events"]
+
+    @classmethod
+    def of(cls, events: Events, labels: GateLabels) -> "Supervision":
+        """The labels of a trace beside the events that it traced."""
+        return cls(events, *(torch.from_numpy(np.ascontiguousarray(table.T)) for table in
+                             (labels.active, labels.eligible, labels.outcome)))  # fmt: skip
+
+
+def class_weights(
+    active: Bool[Tensor, "quanta events"], eligible: Bool[Tensor, "quanta events"]
+) -> Float[Tensor, "quanta events"]:
+    """What each label counts, one in all: quanta alike, and of each quantum both classes alike.
+
+    >>> class_weights(torch.tensor([[1, 0, 0, 1]]).bool(), torch.tensor([[1, 1, 1, 0]]).bool())
+    tensor([[0.5000, 0.2500, 0.2500, 0.0000]])
+    """
+    classes = torch.stack([eligible & active, eligible & ~active]).float()
+    count = classes.sum(-1, keepdim=True)
+    seen = (count > 0).float().sum(0)
+    weight = (classes / count.clamp(min=1)).sum(0) / seen.clamp(min=1)
+    return weight / (seen > 0).sum().clamp(min=1)
+
+
+def gate_loss(
+    gate: Float[Tensor, "quanta events"],
+    active: Bool[Tensor, "quanta events"],
+    eligible: Bool[Tensor, "quanta events"],
+) -> Float[Tensor, ""]:
+    """Cross-entropy of gates on eligible events; of each quantum both classes count alike, and all quanta do.
+
+    >>> gate = torch.tensor([[0.0, 0.0, 0.0, 9.0]])
+    >>> active, eligible = torch.tensor([[1, 0, 0, 1]]).bool(), torch.tensor([[1, 1, 1, 0]]).bool()
+    >>> gate_loss(gate, active, eligible)      # -log 1/2, whatever the classes' sizes
+    tensor(0.6931)
+    """
+    return nn.functional.binary_cross_entropy_with_logits(
+        gate, active.float(), weight=class_weights(active, eligible), reduction="sum"
+    )
+
+
+def taught_quanta(outcomes: tuple[int, ...]) -> list[int]:
+    """The quanta that are taught what they find, by their numbers of outcomes."""
+    return [quantum for quantum, count in enumerate(outcomes) if 2 <= count <= MOST_OUTCOMES]
+
+
+class SupervisedQModel(nn.Module):
+    """A compiled Q-model with a semantic head on each quantum that has 2 to 20 outcomes."""
+
+    def __init__(self, model: CompiledQModel, outcomes: tuple[int, ...], *, seed: int) -> None:
+        super().__init__()
+        self.model = model
+        self.taught = taught_quanta(outcomes)
+        counts = torch.tensor([outcomes[quantum] for quantum in self.taught], dtype=torch.int64)
+        self._beyond: Tensor
+        self._counts: Tensor
+        self.register_buffer("_counts", counts[:, None], persistent=False)
+        beyond = (torch.arange(MOST_OUTCOMES) >= counts[:, None])[:, None]
+        self.register_buffer("_beyond", beyond, persistent=False)
+        width = model.config.width
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            heads = [nn.Linear(width, MOST_OUTCOMES) for _ in self.taught]
+        none = torch.zeros(0, width, MOST_OUTCOMES)
+        self.weight = nn.Parameter(torch.stack([head.weight.detach().T for head in heads]) if heads else none)
+        self.bias = nn.Parameter(
+            torch.stack([head.bias.detach()[None] for head in heads]) if heads else none[:, :1]
+        )
+
+    def semantic_loss(self, execution: QExecution, outcome: Int[Tensor, "quanta events"]) -> Float[Tensor, ""]:
+        """Cross-entropy of the found values where quanta run, each quantum counting alike.
+
+        A value that the audit domain did not show has no class and is not taught.
+        """
+        logits = torch.baddbmm(self.bias, execution.message[self.taught], self.weight)
+        logits = logits.masked_fill(self._beyond, -torch.inf)
+        found = outcome[self.taught]
+        target = found.masked_fill((found < 0) | (found >= self._counts), _INACTIVE)
+        loss = nn.functional.cross_entropy(
+            logits.flatten(0, 1), target.flatten(), reduction="none", ignore_index=_INACTIVE
+        ).reshape(target.shape)
+        count = (target != _INACTIVE).sum(1)
+        return (loss.sum(1) / count.clamp(min=1)).sum() / (count > 0).sum().clamp(min=1)

@@ -1,0 +1,73 @@
+"""Message channels from earlier to later layers: hard in the forward pass, soft in the backward pass.
+
+Every quantum of an earlier layer may send to every quantum of a later one, so any selection is acyclic. A channel
+is open where σ(logit) > 1/2; its gradient is that of σ(logit), so that a closed one can open again.
+"""
+
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from quantascope.quanta.graph import Edge, EdgeKind
+
+
+class _StraightThrough(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, hard: Tensor, soft: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return hard.to(soft.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return None, gradient
+
+
+def straight_through(hard: Bool[Tensor, "*shape"], soft: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """The value of `hard` with the gradient of `soft`.
+
+    >>> logit = torch.tensor([2.0, -2.0], requires_grad=True)
+    >>> opened = straight_through(logit > 0, logit.sigmoid())
+    >>> opened.tolist(), torch.autograd.grad(opened.sum(), logit)[0].gt(0).tolist()
+    ([1.0, 0.0], [True, True])
+    """
+    return _StraightThrough.apply(hard, soft)
+
+
+class Channels(nn.Module):
+    """Channels between quanta, rows for children and columns for parents; `layer` is that of each quantum.
+
+    >>> channels = Channels(torch.tensor([0, 0, 1, 2]), start=1.0)
+    >>> channels.count, channels().int().tolist()[3]
+    (5, [1, 1, 1, 0])
+    """
+
+    def __init__(self, layer: Int[Tensor, " quanta"], *, start: float) -> None:
+        super().__init__()
+        self.possible: Tensor
+        self.register_buffer("possible", layer[:, None] > layer[None, :], persistent=False)
+        self.logit = nn.Parameter(torch.full((len(layer), len(layer)), start))
+
+    @property
+    def count(self) -> int:
+        """How many channels there could be."""
+        return int(self.possible.sum())
+
+    @property
+    def open(self) -> Bool[Tensor, "quanta quanta"]:
+        """Which channels are selected."""
+        return (self.logit > 0) & self.possible
+
+    @property
+    def probability(self) -> Float[Tensor, " channels"]:
+        """σ(logit) of each possible channel."""
+        return self.logit[self.possible].sigmoid()
+
+    @property
+    def edges(self) -> tuple[Edge, ...]:
+        """The selected channels as edges of a Q-graph."""
+        return tuple(Edge(parent, child, EdgeKind.CHANNEL) for child, parent in self.open.nonzero().tolist())
+
+    def forward(self) -> Float[Tensor, "quanta quanta"]:
+        """1 where a channel is selected, with the gradient of its probability."""
+        return straight_through(self.open, self.logit.sigmoid() * self.possible)

@@ -1,0 +1,186 @@
+"""How far a recovered Q-model does what its source does: on panels, by gate, and through training."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from quantascope.discovery.discover import Discovery, measure_field
+from quantascope.models import Predictions, predict
+from quantascope.qmodel.recovered.fit import RecoveredRun
+from quantascope.qmodel.recovered.model import Interface, RecoveredQModel, at_events
+from quantascope.runs.artefact import read_table, write_table
+from quantascope.runs.config import fingerprint
+from quantascope.sources.trained import NamingSource, panel_numbers
+from quantascope.tasks.events import Events
+from quantascope.tasks.number_naming import naming_events
+
+THROUGH_TIME = "through-time.parquet"
+TIME_PANEL, TIME_EVERY = "causal", 4
+"""Through time, every fourth number of the panel is asked."""
+DECIDED = 0.1
+"""A source is decided where its best word is more probable than its second by at least this."""
+
+
+@dataclass(frozen=True, eq=False)
+class Activity:
+    """Which gates are open and which writers write at each event; `owner` is the quantum of each writer."""
+
+    gates: Bool[np.ndarray, "quanta events"]
+    writers: Bool[np.ndarray, "writers events"]
+    owner: Int[np.ndarray, " writers"]
+
+
+@dataclass(frozen=True, eq=False)
+class Fidelity:
+    """Source and Q-model on the same events."""
+
+    source: Predictions
+    qmodel: Predictions
+    activity: Activity
+
+    @property
+    def agree(self) -> Bool[Tensor, " events"]:
+        """Whether both find the same token most probable."""
+        return self.source.token == self.qmodel.token
+
+    @property
+    def agreement(self) -> float:
+        """Share of events on which both agree."""
+        return _share(self.agree)
+
+    @property
+    def agreement_where_right(self) -> float:
+        """The same where the source is right."""
+        return _share(self.agree[self.source.correct])
+
+    @property
+    def agreement_where_wrong(self) -> float:
+        """The same where the source is wrong; NaN if it never is."""
+        return _share(self.agree[~self.source.correct])
+
+    @property
+    def active_quanta(self) -> float:
+        """Open gates at an event, on average."""
+        return float(self.activity.gates.sum(0).mean())
+
+    @property
+    def active_writers(self) -> float:
+        """Writers that write at an event, on average."""
+        return float(self.activity.writers.sum(0).mean())
+
+
+def fidelity(run: RecoveredRun, panel: str) -> Fidelity:
+    """The Q-model beside the finished source on what the source was not shown of a panel."""
+    events = panel_events(run.source.config, panel)
+    return Fidelity(predict(run.source.model(), events), predict(run.model, events), activity(run.model, events))
+
+
+def panel_events(config: NamingSource, panel: str, *, every: int = 1) -> Events:
+    """The events of a panel for a source, or of every so many of its numbers, which stand in ascending order."""
+    return naming_events(panel_numbers(config, panel)[::every])
+
+
+@torch.no_grad()
+def activity(model: RecoveredQModel, events: Events) -> Activity:
+    """What is active at each event."""
+    done = model.run(events)
+    gates, opened = at_events(done.active, events), at_events(done.opened, events)
+    writers = opened.transpose(1, 2).flatten(0, 1)
+    owner = torch.arange(len(gates)).repeat_interleave(model.config.writers)
+    return Activity(gates.numpy(), writers.numpy(), owner.numpy())
+
+
+def summary(run: RecoveredRun, panel: str = "test") -> dict[str, Any]:
+    """What a Q-model is and how close it is to its source on a panel."""
+    seen, model = fidelity(run, panel), run.model
+    return {
+        "qmodel": str(run.path),
+        "recipe": run.config.recipe,
+        "panel": panel,
+        "quanta": len(model.layers),
+        "writers": model.writers,
+        "channels": [[model.names[edge.parent], model.names[edge.child]] for edge in model.channels.edges],
+        "parameters": model.parameter_count,
+        "parameter_share": parameter_share(run),
+        "agreement": seen.agreement,
+        "agreement_where_right": seen.agreement_where_right,
+        "token_accuracy": seen.qmodel.token_accuracy,
+        "source_token_accuracy": seen.source.token_accuracy,
+        "exact": seen.qmodel.exact_accuracy,
+        "source_exact": seen.source.exact_accuracy,
+        "active_quanta": seen.active_quanta,
+        "active_writers": seen.active_writers,
+    }
+
+
+def parameter_share(run: RecoveredRun) -> float:
+    """Parameters of the Q-model over those of its source."""
+    return run.model.parameter_count / sum(one.numel() for one in run.source.model().parameters())
+
+
+def gate_fidelity(run: RecoveredRun, panel: str = "priority") -> float:
+    """Mean F1 of the gates with the supports that the frozen curves assign on held-out events."""
+    rule = run.config.rule
+    fields = [measure_field(run.source, rule, name) for name in ("training", panel)]
+    labels = Discovery(run.source, run.config.threshold, *fields).assigned.supports
+    gates = activity(run.model, panel_events(run.source.config, panel)).gates
+    both, sizes = (gates & labels).sum(1), gates.sum(1) + labels.sum(1)
+    return float(np.divide(2 * both, sizes, out=np.zeros(len(both)), where=sizes > 0).mean())
+
+
+@torch.no_grad()
+def through_time(run: RecoveredRun) -> pl.DataFrame:
+    """How close Q-model and source are on held-out numbers at each replayed step; measured once and kept.
+
+    A source in the midst of learning is often torn between words, and which of two nearly equal ones comes first
+    is chance. So beside `agreement` stand that on the events where the source is `decided`, and the `overlap`
+    Σ min(p, q) of both distributions.
+    """
+    file = run.path / THROUGH_TIME
+    made_by = fingerprint({"fit": run.config.hash(), "columns": list(_TIME_COLUMNS)})
+    if not file.exists():
+        events = panel_events(run.source.config, TIME_PANEL, every=TIME_EVERY)
+        rows = [(step, *_at_step(run, events, step)) for step in run.replays.steps]
+        table = pl.DataFrame(rows, orient="row", schema=["step", *_TIME_COLUMNS])
+        write_table(file, table, made_by=made_by)
+    return read_table(file, made_by=made_by)
+
+
+_TIME_COLUMNS = ("agreement", "decided", "overlap", "source", "qmodel")
+
+
+def _at_step(run: RecoveredRun, events: Events, step: int) -> tuple[float, ...]:
+    source = run.source.model(step)
+    existence = run.replays.existence(step)
+    done = run.model.run(events, interface=Interface.of(source), existence=existence)
+    theirs, ours = source(events).softmax(-1), done.logits.softmax(-1)
+    best = theirs.topk(2).values
+    decided = best[:, 0] - best[:, 1] >= DECIDED
+    says, said = theirs.argmax(-1), ours.argmax(-1)
+    return (
+        _share(says == said),
+        _share((says == said)[decided]),
+        float(torch.minimum(theirs, ours).sum(-1).double().mean()),
+        _share(says == events.target),
+        _share(said == events.target),
+    )
+
+
+def after_first_burst(table: pl.DataFrame, interval_steps: list[int], cumulative: np.ndarray) -> pl.DataFrame:
+    """The rows after the first acquisition burst: when the first curve that takes time has half of its mass.
+
+    Curves with nearly all of their mass in the first interval are what every run learns at once, and no burst.
+    """
+    slow = cumulative[cumulative[:, 0] < 0.5]
+    if not len(slow):
+        return table
+    return table.filter(pl.col("step") >= interval_steps[int((slow >= 0.5).argmax(1).min()) + 1])
+
+
+def _share(values: Bool[Tensor, " events"]) -> float:
+    return float(values.double().mean()) if len(values) else float("nan")

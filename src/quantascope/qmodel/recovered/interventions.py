@@ -1,0 +1,142 @@
+"""Interventions on a recovered Q-model, and what each does to its predictions.
+
+Every intervention re-executes the model. Effects are kept event by event; intervals are over examples, since the
+events of one example hang together.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from quantascope.qmodel.recovered.model import RecoveredQModel
+from quantascope.qmodel.recovered.surgery import NO_SURGERY, Surgery
+from quantascope.tasks.events import Events
+
+DRAWS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """What an intervention does to each event: the change of NLL, and of being right (−1, 0 or 1)."""
+
+    events: Events
+    nll: Float[Tensor, " events"]
+    correct: Int[Tensor, " events"]
+
+    @property
+    def accuracy_drop(self) -> float:
+        """Points of token accuracy that are lost."""
+        return 100 * float((-self.correct).double().mean())
+
+    @property
+    def nll_rise(self) -> float:
+        """Mean rise of the NLL, in nats."""
+        return float(self.nll.mean())
+
+    def interval(self, values: Float[Tensor, " events"]) -> tuple[float, float]:
+        """Middle 95 % of the mean over examples drawn anew."""
+        examples = len(self.events)
+        sums = (
+            torch.zeros(examples, dtype=torch.float64).index_add(0, self.events.example, values.double()).numpy()
+        )
+        counts = np.bincount(self.events.example.numpy(), minlength=examples)
+        drawn = np.random.default_rng(0).integers(examples, size=(DRAWS, examples))
+        low, high = np.percentile(sums[drawn].sum(1) / counts[drawn].sum(1), [2.5, 97.5])
+        return float(low), float(high)
+
+    @property
+    def drop_interval(self) -> tuple[float, float]:
+        """Interval of the points of accuracy that are lost."""
+        return self.interval(-100.0 * self.correct)
+
+    def by_word(self) -> dict[int, float]:
+        """Points of accuracy lost on each target token that occurs, the most harmed first."""
+        lost = {
+            int(token): -100 * float(self.correct[self.events.target == token].double().mean())
+            for token in self.events.target.unique()
+        }
+        return dict(sorted(lost.items(), key=lambda item: -item[1]))
+
+
+def effect(model: RecoveredQModel, events: Events, surgery: Surgery) -> Effect:
+    """The predictions under surgery against those without."""
+    return effects(model, events, [surgery])[0]
+
+
+@torch.no_grad()
+def effects(model: RecoveredQModel, events: Events, surgeries: Iterable[Surgery]) -> list[Effect]:
+    """The same for several surgeries, one at a time."""
+    nll, right = _scored(model, events, NO_SURGERY)
+    after = (_scored(model, events, surgery) for surgery in surgeries)
+    return [Effect(events, later - nll, still.long() - right.long()) for later, still in after]
+
+
+def _scored(model: RecoveredQModel, events: Events, surgery: Surgery) -> tuple[Tensor, Tensor]:
+    logits = model.run(events, surgery=surgery).logits
+    nll = torch.nn.functional.cross_entropy(logits, events.target, reduction="none")
+    return nll, logits.argmax(-1) == events.target
+
+
+def delete_all(model: RecoveredQModel) -> Surgery:
+    """No child receives anything."""
+    return Surgery(cut=torch.ones_like(model.channels.open))
+
+
+def delete_one(model: RecoveredQModel, parent: int, child: int) -> Surgery:
+    """One child no longer receives one parent's message."""
+    cut = torch.zeros_like(model.channels.open)
+    cut[child, parent] = True
+    return Surgery(cut=cut)
+
+
+@torch.no_grad()
+def replace_all(model: RecoveredQModel, events: Events, *, seed: int = 0) -> Surgery:
+    """Children receive the messages of another example of the same digit and output length."""
+    return Surgery(received=model.run(events).message[:, partner_rows(events, seed=seed)])
+
+
+def ablate_quantum(quantum: int) -> Surgery:
+    """A quantum that never runs."""
+    return Surgery(gates={quantum: False})
+
+
+def force_gate(quantum: int) -> Surgery:
+    """A quantum that always runs."""
+    return Surgery(gates={quantum: True})
+
+
+def ablate_writer(model: RecoveredQModel, quantum: int, writer: int) -> Surgery:
+    """A writer that never writes."""
+    silenced = torch.zeros(len(model.layers), model.config.writers, dtype=torch.bool)
+    silenced[quantum, writer] = True
+    return Surgery(silenced=silenced)
+
+
+def partner_rows(events: Events, *, seed: int) -> Int[Tensor, " tokens"]:
+    """For every token, that at the same place in another example with as long a prompt and output.
+
+    Partners are drawn once for each example, in one cycle through those that match; an example that nothing
+    matches is its own partner.
+
+    >>> events = Events.of([[1, 6], [1, 7], [1, 8, 8]], [[5, 9], [4, 9], [4, 9]])
+    >>> partner_rows(events, seed=0).tolist()
+    [3, 4, 5, 0, 1, 2, 6, 7, 8, 9]
+    """
+    length = (events.tokens != 0).sum(1)
+    outputs = torch.bincount(events.example, minlength=len(events))
+    first = torch.cat([torch.zeros(1, dtype=torch.long), length.cumsum(0)[:-1]])
+    alike: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for example, key in enumerate(zip(length.tolist(), outputs.tolist(), strict=True)):
+        alike[key].append(example)
+    partner = torch.empty(len(events), dtype=torch.long)
+    rng = np.random.default_rng(seed)
+    for members in alike.values():
+        order = rng.permutation(members)
+        partner[order] = torch.from_numpy(np.roll(order, 1))
+    example = torch.repeat_interleave(torch.arange(len(events)), length)
+    return first[partner[example]] + torch.arange(len(example)) - first[example]

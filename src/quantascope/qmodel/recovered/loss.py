@@ -1,0 +1,193 @@
+"""What a recovered Q-model is fitted to, and the loss (paper, appendix G.1).
+
+    reconstruction   squared error of the source's block updates over their energy, mean over layers, all tokens
+    predictions      KL(source ‖ Q) at prediction events
+    gates            cross-entropy with the factors' supports, both classes of a quantum alike
+    gate_entropy     sharpens the gates
+    writers          (active writers per event / target − 1)²
+    channels         expected number of channels
+    channel_entropy  sharpens the channels
+
+The last four grow in over a share of the updates.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from quantascope.models.transformer import Transformer
+from quantascope.qmodel.compiled.supervision import class_weights
+from quantascope.qmodel.recovered.model import Interface, RecoveredExecution
+from quantascope.qmodel.recovered.rows import selected_rows
+from quantascope.runs.config import Config, NonNegativeFloat, PositiveFloat
+from quantascope.tasks.events import Events
+
+
+@dataclass(frozen=True, eq=False)
+class Replayed:
+    """One checkpoint of the source on some events: what it did there, and how far each quantum exists.
+
+    `supports` labels the gates on the `labelled` events; elsewhere it says nothing.
+    """
+
+    events: Events
+    interface: Interface
+    updates: list[Float[Tensor, "tokens width"]]
+    log_probability: Float[Tensor, "events vocabulary"]
+    existence: Float[Tensor, " quanta"]
+    supports: Bool[Tensor, "quanta events"]
+    labelled: Bool[Tensor, " events"]
+
+    @classmethod
+    @torch.no_grad()
+    def of(
+        cls,
+        source: Transformer,
+        events: Events,
+        *,
+        existence: Float[Tensor, " quanta"],
+        supports: Bool[Tensor, "quanta labelled"],
+    ) -> "Replayed":
+        """Run the source once; the labelled events come first."""
+        done = source.run(events)
+        padding = supports.new_zeros(len(supports), events.count - supports.shape[1])
+        return cls(
+            events,
+            Interface.of(source),
+            done.updates,
+            done.logits.log_softmax(-1),
+            existence,
+            torch.cat([supports, padding], 1),
+            torch.arange(events.count) < supports.shape[1],
+        )
+
+    @cached_property
+    def probability(self) -> Float[Tensor, "events vocabulary"]:
+        """What the source predicts."""
+        return self.log_probability.exp()
+
+    @cached_property
+    def entropy(self) -> Float[Tensor, ""]:
+        """Of the source's predictions, in nats, mean over events."""
+        return -(self.probability * self.log_probability).sum(-1).mean()
+
+    @cached_property
+    def energies(self) -> list[Float[Tensor, ""]]:
+        """Squared size of each block's update."""
+        return [update.square().sum() for update in self.updates]
+
+    @cached_property
+    def supported(self) -> Float[Tensor, "quanta events"]:
+        """The supports as numbers."""
+        return self.supports.float()
+
+    @cached_property
+    def gate_weights(self) -> Float[Tensor, "quanta events"]:
+        """What each gate label counts."""
+        return class_weights(self.supports, self.labelled.expand_as(self.supports))
+
+
+class Ramp(Config):
+    """Grows linearly from 0 to 1, from one share of the updates on and over another.
+
+    >>> ramp = Ramp(begin=0.5, over=0.25)
+    >>> [round(ramp.at(step, 100), 2) for step in (0, 50, 60, 99)]
+    [0.0, 0.0, 0.4, 1.0]
+    """
+
+    begin: NonNegativeFloat = 0.0
+    over: PositiveFloat = 0.2
+
+    def at(self, step: int, steps: int) -> float:
+        """The factor of an update."""
+        return min(1.0, max(0.0, (step / steps - self.begin) / self.over))
+
+
+class RecoveryLoss(Config):
+    """Weights of the terms; the defaults are those of the paper's model, its ramps as shares of 5,000 updates."""
+
+    reconstruction: NonNegativeFloat = 1.0
+    predictions: NonNegativeFloat = 0.7
+    gates: NonNegativeFloat = 0.25
+    gate_entropy: NonNegativeFloat = 0.3
+    writers: NonNegativeFloat = 1.0
+    writer_target: PositiveFloat = 6.0
+    channels: NonNegativeFloat = 0.0015
+    channel_entropy: NonNegativeFloat = 1 / 1400
+    gate_entropy_ramp: Ramp = Ramp(begin=0.11, over=0.055)
+    sparsity_ramp: Ramp = Ramp()
+    channel_entropy_ramp: Ramp = Ramp(begin=0.5)
+
+    def terms(self, steps: int) -> dict[str, Callable[[RecoveredExecution, Replayed, int], Tensor]]:
+        """The terms by name, for the training loop."""
+
+        def sparsity(step: int) -> float:
+            return self.sparsity_ramp.at(step, steps)
+
+        return {
+            "reconstruction": lambda done, batch, step: self.reconstruction * reconstruction_error(done, batch),
+            "predictions": lambda done, batch, step: self.predictions * divergence(done, batch),
+            "gates": lambda done, batch, step: self.gates * gate_error(done, batch),
+            "gate_entropy": lambda done, batch, step: (
+                self.gate_entropy * self.gate_entropy_ramp.at(step, steps) * gate_entropy(done, batch)
+            ),
+            "writers": lambda done, batch, step: (
+                self.writers * sparsity(step) * (active_writers(done, batch.events) / self.writer_target - 1) ** 2
+            ),
+            "channels": lambda done, batch, step: self.channels * sparsity(step) * done.channel_probability.sum(),
+            "channel_entropy": lambda done, batch, step: (
+                self.channel_entropy
+                * self.channel_entropy_ramp.at(step, steps)
+                * binary_entropy(done.channel_probability).sum()
+            ),
+        }
+
+
+def reconstruction_error(done: RecoveredExecution, batch: Replayed) -> Float[Tensor, ""]:
+    """Squared error of block updates relative to their energy, mean over layers."""
+    errors = [
+        (ours - theirs).square().sum() / energy
+        for ours, theirs, energy in zip(done.updates, batch.updates, batch.energies, strict=True)
+    ]
+    return torch.stack(errors).mean()
+
+
+def divergence(done: RecoveredExecution, batch: Replayed) -> Float[Tensor, ""]:
+    """KL(source ‖ Q) in nats, mean over events."""
+    return torch.nn.functional.cross_entropy(done.logits, batch.probability) - batch.entropy
+
+
+def gate_error(done: RecoveredExecution, batch: Replayed) -> Float[Tensor, ""]:
+    """Class-balanced cross-entropy of the gates with the supports."""
+    return torch.nn.functional.binary_cross_entropy_with_logits(
+        _gates(done, batch.events), batch.supported, weight=batch.gate_weights, reduction="sum"
+    )
+
+
+def gate_entropy(done: RecoveredExecution, batch: Replayed) -> Float[Tensor, ""]:
+    """Entropy of the gates at events, in nats."""
+    gate = _gates(done, batch.events)
+    return (torch.nn.functional.softplus(gate) - gate * gate.sigmoid()).mean()
+
+
+def _gates(done: RecoveredExecution, events: Events) -> Float[Tensor, "quanta events"]:
+    return selected_rows(done.gate, events.event_rows, dim=1)
+
+
+def active_writers(done: RecoveredExecution, events: Events) -> Float[Tensor, ""]:
+    """How many writers write at an event, on average."""
+    return selected_rows(done.opened, events.event_rows, dim=1).sum() / events.count
+
+
+def binary_entropy(probability: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+    """Of a coin, in nats.
+
+    >>> binary_entropy(torch.tensor([0.5, 1.0])).round(decimals=4)
+    tensor([0.6931, 0.0000])
+    """
+    safe = probability.clamp(1e-7, 1 - 1e-7)
+    return -(safe * safe.log() + (1 - safe) * (-safe).log1p())

@@ -1,0 +1,252 @@
+"""The executable Q-model of a Transformer: its factors as gated banks of scalar writers (paper, section 5.1).
+
+For quantum q of layer ℓ, at every token, with embedded stream h0:
+
+    h_q = h0 + Σ messages of selected parents            all of earlier layers
+    c_q = causal read of LN(h_q), one head of the layer  queries and keys of low rank, no way out but writers
+    g_q = 1[w·LN(h_q) + u·c_q + b > 0]                   the gate
+    s_w = a_w·LN(h_q) + k_w·c_q + b_w                    each writer w of q; γ_w = 1[s_w > threshold], φ_w = s_w
+    m_q = existence_q g_q Σ_w γ_w φ_w v_w                the message; v_w has length one
+
+The update of layer ℓ is the sum of its quanta's messages; logits are the source's own readout of h0 + all updates.
+Existence says how far a quantum is acquired at the replayed checkpoint: 1 in the finished model. Gates, writers
+and channels are hard in the forward pass and soft in the backward pass. The quanta of one layer are computed at
+once.
+"""
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from quantascope.models.transformer import Grid, Transformer, grid_of, read_memory
+from quantascope.qmodel.cell import gated_message, routed_stream
+from quantascope.qmodel.recovered.channels import Channels, straight_through
+from quantascope.qmodel.recovered.rows import selected_rows
+from quantascope.qmodel.recovered.surgery import NO_SURGERY, Surgery
+from quantascope.quanta.graph import QGraph
+from quantascope.runs.config import Config, Positive, PositiveFloat
+from quantascope.runs.errors import InvalidConfig
+from quantascope.tasks.events import Events
+
+
+class RecoveredConfig(Config):
+    """Shape of a recovered Q-model; layers and quanta come from the factors.
+
+    With `gate_gradients`, reconstruction and predictions also teach the gates; the paper detaches them.
+    """
+
+    writers: Positive = 3
+    rank: Positive = 8
+    value: Positive = 16
+    threshold: PositiveFloat = 0.1
+    bandwidth: PositiveFloat = 0.1
+    channel_start: float = 1.0
+    gate_gradients: bool = False
+
+
+class Interface(nn.Module):
+    """What a Q-model takes over from its source unchanged: embeddings, and the readout."""
+
+    def __init__(self, *, vocabulary: int, positions: int, width: int) -> None:
+        super().__init__()
+        self.embedding, self.position = nn.Embedding(vocabulary, width), nn.Embedding(positions, width)
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary)
+        self.requires_grad_(False)
+
+    @classmethod
+    def of(cls, source: Transformer) -> "Interface":
+        """The interface of a source."""
+        one = cls(vocabulary=source.vocabulary, positions=source.positions, width=source.config.width)
+        one.load_state_dict(
+            {name: value for name, value in source.state_dict().items() if name in one.state_dict()}
+        )
+        return one
+
+    def embed(self, grid: Grid) -> Float[Tensor, "tokens width"]:
+        """Token plus position, for every valid token."""
+        return self.embedding(grid.token) + self.position(grid.position)
+
+    def read_out(self, stream: Float[Tensor, "events width"]) -> Float[Tensor, "events vocabulary"]:
+        """Logits from the stream."""
+        return self.head(self.norm(stream))
+
+
+@dataclass(frozen=True, eq=False)
+class RecoveredExecution:
+    """One forward pass over the valid tokens, quanta in their order.
+
+    `gate` are logits; `active` and `opened` are gates and writers as executed, a writer being closed where its
+    gate is. `activity` is the size of what each writer wrote.
+    """
+
+    logits: Float[Tensor, "events vocabulary"]
+    updates: list[Float[Tensor, "tokens width"]]
+    gate: Float[Tensor, "quanta tokens"]
+    active: Float[Tensor, "quanta tokens"]
+    opened: Float[Tensor, "quanta tokens writers"]
+    activity: Float[Tensor, "quanta tokens writers"]
+    messages: list[Float[Tensor, "_ tokens width"]]
+    channel_probability: Float[Tensor, " channels"]
+
+    @property
+    def message(self) -> Float[Tensor, "quanta tokens width"]:
+        """The messages of all quanta."""
+        return torch.cat(self.messages)
+
+
+class RecoveredQModel(nn.Module):
+    """A Q-model over `Events`, with `layers[q]` the source layer of quantum q.
+
+    >>> source = Interface(vocabulary=44, positions=20, width=32)
+    >>> layers = (0,) * 5 + (1,) * 4 + (2,) * 4
+    >>> model = RecoveredQModel(layers=layers, blocks=3, interface=source, config=RecoveredConfig(), seed=0)
+    >>> model.parameter_count, model.writers, model.channels.count
+    (10432, 39, 56)
+    >>> events = Events.of(prompts=[[1, 6, 2], [1, 7, 7, 2]], outputs=[[20, 3], [21, 22, 3]])
+    >>> model(events).shape
+    torch.Size([5, 44])
+    """
+
+    def __init__(
+        self, *, layers: tuple[int, ...], blocks: int, interface: Interface, config: RecoveredConfig, seed: int
+    ) -> None:
+        super().__init__()
+        if not layers:
+            raise InvalidConfig("there are no factors, so no quanta; lower the threshold of quantascope discover")
+        if list(layers) != sorted(layers) or layers[-1] >= blocks:
+            raise InvalidConfig(f"the quanta's layers {layers} are not in order within {blocks} blocks; sort them")
+        self.layers, self.blocks, self.config = layers, blocks, config
+        starts = [sum(layer < block for layer in layers) for block in range(blocks + 1)]
+        self._ranges = [slice(first, after) for first, after in itertools.pairwise(starts)]
+        self.interface = interface
+        quanta, width = len(layers), interface.embedding.embedding_dim
+        inputs = width + config.value
+        self.channels = Channels(torch.tensor(layers), start=config.channel_start)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.read = nn.Parameter(_uniform(blocks, width, 2 * config.rank + config.value, fan_in=width))
+            self.gate = nn.Parameter(_uniform(quanta, inputs, 1, fan_in=inputs))
+            self.gate_bias = nn.Parameter(torch.zeros(quanta, 1, 1))
+            self.score = nn.Parameter(_uniform(quanta, inputs, config.writers, fan_in=inputs))
+            self.score_bias = nn.Parameter(torch.zeros(quanta, 1, config.writers))
+            self.direction = nn.Parameter(torch.randn(quanta, config.writers, width))
+
+    @property
+    def parameter_count(self) -> int:
+        """Parameters with those taken from the source; the selection of channels is not counted."""
+        return sum(parameter.numel() for parameter in self.parameters()) - self.channels.logit.numel()
+
+    @property
+    def writers(self) -> int:
+        """How many writers there are."""
+        return len(self.layers) * self.config.writers
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of each quantum its layer, and its number within it."""
+        return tuple(f"L{layer}.Q{self.layers[:place].count(layer)}" for place, layer in enumerate(self.layers))
+
+    @property
+    def writer_names(self) -> tuple[tuple[str, ...], ...]:
+        """Of each quantum the names of its writers, which are numbered within the layer."""
+        own = range(self.config.writers)
+        first = [self.config.writers * int(name.rpartition("Q")[2]) for name in self.names]
+        return tuple(tuple(f"{name}.W{at + i}" for i in own) for name, at in zip(self.names, first, strict=True))
+
+    @property
+    def graph(self) -> QGraph:
+        """Quanta and the selected channels."""
+        return QGraph(self.names, self.channels.edges)
+
+    @property
+    def directions(self) -> Float[Tensor, "quanta writers width"]:
+        """What each writer writes, of length one."""
+        return nn.functional.normalize(self.direction, dim=-1)
+
+    def forward(self, events: Events) -> Float[Tensor, "events vocabulary"]:
+        """Logits of every event."""
+        return self.run(events).logits
+
+    def run(
+        self,
+        events: Events,
+        *,
+        interface: Interface | None = None,
+        existence: Float[Tensor, " quanta"] | None = None,
+        frozen_channels: bool = False,
+        surgery: Surgery = NO_SURGERY,
+    ) -> RecoveredExecution:
+        """A forward pass; at an earlier checkpoint with its interface and existence, or under surgery."""
+        grid, interface = grid_of(events), interface or self.interface
+        start = interface.embed(grid)
+        channels, probability = self.channels(), self.channels.probability
+        if frozen_channels:
+            channels, probability = channels.detach(), probability.detach()
+        channels = surgery.on_channels(channels)
+        exists = start.new_ones(len(self.layers)) if existence is None else existence
+        directions = self.directions
+        parts: list[tuple[Tensor, ...]] = []
+        messages: list[Tensor] = []
+        for block, which in enumerate(self._ranges):
+            received = surgery.on_messages(messages)
+            state = routed_stream(start, channels[which, : which.start], received)
+            gate, score = self._gates_and_scores(state, block, which, grid)
+            active = surgery.on_gates(straight_through(gate > 0, gate.sigmoid()), which)
+            told = active if self.config.gate_gradients else active.detach()
+            soft = ((score - self.config.threshold) / self.config.bandwidth).sigmoid()
+            jump = surgery.on_writers(straight_through(score > self.config.threshold, soft), which)
+            message = gated_message(told * exists[which, None], jump * score) @ directions[which]
+            opened = jump * told.detach()[:, :, None]
+            activity = (opened * score * exists[which, None, None]).detach()
+            parts.append((gate, active, opened, activity))
+            messages.append(message)
+        updates = [message.sum(0) for message in messages]
+        final = selected_rows(sum(updates, start), events.event_rows)
+        gates, active, opened, activity = (torch.cat(part) for part in zip(*parts, strict=True))
+        return RecoveredExecution(
+            interface.read_out(final), updates, gates, active, opened, activity, messages, probability
+        )
+
+    def _gates_and_scores(
+        self, state: Float[Tensor, "_ tokens width"], block: int, which: slice, grid: Grid
+    ) -> tuple[Float[Tensor, "quanta tokens"], Float[Tensor, "quanta tokens writers"]]:
+        """Gate logits and writers' scores of a layer's quanta; where all read one stream, it is read once."""
+        normed = nn.functional.layer_norm(state, state.shape[-1:])
+        seen = torch.cat([normed, self._read(normed, block, grid)], -1)
+        weight = torch.cat([self.gate[which], self.score[which]], -1)
+        bias = torch.cat([self.gate_bias[which], self.score_bias[which]], -1)
+        if len(seen) == len(weight):
+            scores = torch.baddbmm(bias, seen, weight)
+        else:
+            flat = seen[0] @ weight.transpose(0, 1).flatten(1)
+            scores = flat.unflatten(1, (len(weight), weight.shape[-1])).transpose(0, 1) + bias
+        return scores[..., 0], scores[..., 1:]
+
+    def _read(
+        self, normed: Float[Tensor, "streams tokens width"], block: int, grid: Grid
+    ) -> Float[Tensor, "streams tokens value"]:
+        """What each stream reads from its own tokens so far, through the layer's head."""
+        streams = len(normed)
+        examples, length, _ = grid.all_rows.bias.shape
+        projected = normed @ self.read[block]
+        padded = projected.new_zeros(streams, examples * length, projected.shape[-1])
+        padded = padded.index_copy(1, grid.slot, projected).reshape(streams * examples, length, -1)
+        query, key, value = padded.split([self.config.rank, self.config.rank, self.config.value], -1)
+        # What a token may see is the same in every example, so the bias is one matrix, never copied.
+        bias = grid.all_rows.bias[:1].expand(streams * examples, -1, -1)
+        read = read_memory(query, key, value, bias)
+        return selected_rows(read.reshape(streams, examples * length, -1), grid.slot, dim=1)
+
+
+def _uniform(*shape: int, fan_in: int) -> Tensor:
+    bound = 1 / math.sqrt(fan_in)
+    return torch.empty(shape).uniform_(-bound, bound)
+
+
+def at_events(tokens: Float[Tensor, "quanta tokens ..."], events: Events) -> Bool[Tensor, "quanta events ..."]:
+    """Whether gates or writers are active at the events."""
+    return selected_rows(tokens, events.event_rows, dim=1).detach() > 0

@@ -1,0 +1,158 @@
+"""Configurations: frozen, validated, and strict about their keys.
+
+A config is written beside every result and hashed; two runs with the same hash are the same run. An unknown
+key is refused with the nearest known one, because a silently ignored setting is a wrong experiment.
+"""
+
+import difflib
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeVar, cast, get_args
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from quantascope.runs.errors import InvalidConfig
+
+Positive = Annotated[int, Field(gt=0)]
+Count = Annotated[int, Field(ge=0)]
+PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+NonNegativeFloat = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not values or len(set(values)) < len(values):
+        raise ValueError("give at least one value, and none twice")
+    return values
+
+
+Distinct = AfterValidator(_distinct)
+"""For tuples of which every entry is a run of its own."""
+Seeds = Annotated[tuple[Count, ...], Distinct]
+
+
+# Not `Self`: beartype, which checks the tests, cannot resolve it on a method by itself.
+AnyConfig = TypeVar("AnyConfig", bound="Config")
+
+
+class Config(BaseModel):
+    """Base of all configurations.
+
+    >>> class Walk(Config):
+    ...     steps: Positive = 10
+    >>> Walk.parse({"stepz": 3})
+    Traceback (most recent call last):
+    quantascope.runs.errors.InvalidConfig: unknown key 'stepz' in Walk; did you mean 'steps'?
+    >>> Walk().replace({"steps": 20})
+    Walk(steps=20)
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, protected_namespaces=())
+
+    @classmethod
+    def parse(cls: type[AnyConfig], values: Mapping[str, Any]) -> AnyConfig:
+        """Validate a mapping read from disk or from the command line."""
+        try:
+            return cls.model_validate_json(json.dumps(values))
+        except ValidationError as error:
+            raise InvalidConfig(_first_complaint(cls, error)) from None
+
+    def replace(self: AnyConfig, changes: Mapping[str, Any]) -> AnyConfig:
+        """A copy with dotted keys changed, as in ``{"training.steps": 500}``.
+
+        A changed `kind` comes first and brings the defaults of the new kind, which other keys may then change.
+        """
+        kinds = {key: value for key, value in changes.items() if key.split(".")[-1] == "kind"}
+        rest = {key: value for key, value in changes.items() if key not in kinds}
+        values = self.model_dump(mode="json")
+        for key in sorted(kinds, key=lambda key: key.count(".")):
+            place, leaf = self._find(values, key)
+            place.clear()
+            place[leaf] = kinds[key]
+            values = self.parse(values).model_dump(mode="json")
+        for key, value in rest.items():
+            place, leaf = self._find(values, key)
+            place[leaf] = value
+        return self.parse(values)
+
+    def _find(self, values: dict[str, Any], key: str) -> tuple[dict[str, Any], str]:
+        """The section of `values` that holds a dotted key, and the key's name in it."""
+        *path, leaf = key.split(".")
+        place = values
+        for part in path:
+            if not isinstance(place.get(part), dict):
+                raise InvalidConfig(f"unknown key '{key}' in {type(self).__name__}{_nearest(part, place)}")
+            place = place[part]
+        if leaf not in place:
+            raise InvalidConfig(f"unknown key '{key}' in {type(self).__name__}{_nearest(leaf, place)}")
+        return place, leaf
+
+    def hash(self) -> str:
+        """Sixteen hex digits that identify this configuration."""
+        return fingerprint(self.model_dump(mode="json"))
+
+
+def fingerprint(values: Any) -> str:
+    """Hash of JSON-like values, independent of key order."""
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def differences(first: Mapping[str, Any], second: Mapping[str, Any], prefix: str = "") -> list[str]:
+    """Dotted keys whose values differ, each as ``key: first -> second``."""
+    found: list[str] = []
+    for key in sorted({*first, *second}):
+        one, two = first.get(key), second.get(key)
+        before, after = _shown(first, key), _shown(second, key)
+        if isinstance(one, Mapping) and isinstance(two, Mapping):
+            found += differences(cast(Mapping[str, Any], one), cast(Mapping[str, Any], two), f"{prefix}{key}.")
+        elif before != after:
+            found.append(f"{prefix}{key}: {before} -> {after}")
+    return found
+
+
+def _shown(values: Mapping[str, Any], key: str) -> str:
+    return repr(values[key]) if key in values else "absent"
+
+
+def _first_complaint(cls: type[BaseModel], error: ValidationError) -> str:
+    complaint = error.errors()[0]
+    owner, keys = _owner(cls, complaint["loc"])
+    where = ".".join(keys)
+    if complaint["type"] == "extra_forbidden":
+        return f"unknown key '{where}' in {cls.__name__}{_nearest(keys[-1], owner.model_fields)}"
+    message = complaint["msg"].removeprefix("Value error, ")
+    if not where:
+        return message
+    whole_section = complaint["type"] == "value_error" and isinstance(complaint["input"], dict)
+    value = "" if whole_section else f" = {complaint['input']!r}"
+    return f"{cls.__name__}.{where}{value}: {message}"
+
+
+def _owner(cls: type[BaseModel], location: tuple[int | str, ...]) -> tuple[type[BaseModel], list[str]]:
+    """The config class that the last key of an error's location belongs to, and the keys that lead there.
+
+    Pydantic puts the chosen member's tag into the location of a discriminated union; no user wrote that key.
+    """
+    keys: list[str] = []
+    members: dict[Any, type[BaseModel]] = {}
+    for part in location:
+        if part in members:
+            cls, members = members[part], {}
+            continue
+        keys.append(str(part))
+        field = cls.model_fields.get(str(part))
+        if field is None:
+            continue
+        options = [field.annotation, *get_args(field.annotation)]
+        models = [o for o in options if isinstance(o, type) and issubclass(o, BaseModel)]
+        if isinstance(field.discriminator, str):
+            members = {get_args(m.model_fields[field.discriminator].annotation)[0]: m for m in models}
+        elif models:
+            cls = models[0]
+    return cls, keys
+
+
+def _nearest(key: str, known: Mapping[str, Any]) -> str:
+    close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
+    return f"; did you mean '{close[0]}'?" if close else f"; known keys are {', '.join(sorted(known))}"

@@ -1,0 +1,159 @@
+"""Where independent pieces of work run: a `concurrent.futures.Executor`.
+
+`local` is a pool of processes with a fixed number of threads each, so that all of them together do not ask for
+more cores than there are. Workers live no longer than the process that started them. `dask://HOST:PORT` is a
+dask.distributed cluster; work whose worker dies is done again by another.
+"""
+
+import logging
+import multiprocessing
+import multiprocessing.connection
+import os
+import re
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+from quantascope.runs.errors import EngineFailed, InvalidConfig
+from quantascope.runs.interruption import deferred
+
+LOCAL = "local"
+_SECONDS_TO_CONNECT = 10
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def open_engine(address: str = LOCAL, *, threads: int = 1, workers: int | None = None) -> Executor:
+    """The engine of an address: `local`, or the `dask://HOST:PORT` of a scheduler.
+
+    >>> with open_engine("local", workers=1) as engine:
+    ...     engine.submit(pow, 2, 10).result()
+    1024
+    """
+    if address == LOCAL:
+        return local_engine(threads=threads, workers=workers)
+    if not re.fullmatch(r"dask://[^\s/:]+:\d+", address):
+        raise InvalidConfig(f"'{address}' is no engine; give local or dask://HOST:PORT")
+    if workers is not None:
+        raise InvalidConfig(f"{address} has the workers that it has; leave --workers out")
+    return _dask_engine(address, threads=threads)
+
+
+def local_engine(*, threads: int = 1, workers: int | None = None) -> Executor:
+    """A pool of processes, by default as many as the cores hold at `threads` each."""
+    if threads < 1 or (workers is not None and workers < 1):
+        raise InvalidConfig(f"threads and workers must be at least 1, got {threads} and {workers}")
+    return ProcessPoolExecutor(
+        max_workers=workers or max(1, cores() // threads),
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_prepare_worker,
+        initargs=(threads,),
+    )
+
+
+def _dask_engine(address: str, *, threads: int) -> Executor:
+    if threads < 1:
+        raise InvalidConfig(f"threads must be at least 1, got {threads}")
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InvalidConfig(f"{address} needs dask; install quantascope[cluster]") from None
+    scheduler = address.replace("dask://", "tcp://")
+    try:
+        client = Client(scheduler, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        raise EngineFailed(
+            f"no scheduler answers at {address}; start one there (dask scheduler) or use --engine local"
+        ) from error
+    if not client.scheduler_info()["workers"]:
+        logging.getLogger(__name__).warning(
+            "quantascope: %s has no workers yet; runs wait for the first (dask worker %s)",
+            address,
+            scheduler,
+        )
+    return _DaskEngine(client, threads)
+
+
+class _DaskEngine(Executor):
+    """The client's own executor; sets torch's threads for each piece of work, leaves the cluster at its end."""
+
+    def __init__(self, client: Any, threads: int) -> None:
+        self._client, self._threads = client, threads
+        self._executor = client.get_executor(pure=False)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Do fn(*args, **kwargs) on some worker."""
+        return self._executor.submit(_with_threads, self._threads, fn, args, kwargs)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Wait for what is under way unless told otherwise, and leave the cluster."""
+        if self._client.status == "running":
+            self._executor.shutdown(wait=wait and not cancel_futures)
+        self._client.close(timeout=_SECONDS_TO_CONNECT)
+
+
+def stop(engine: Executor) -> None:
+    """Ask an engine's local workers to save what they are doing and end."""
+    workers = list((getattr(engine, "_processes", None) or {}).values())
+    engine.shutdown(wait=False, cancel_futures=True)
+    for worker in workers:
+        worker.terminate()
+
+
+def engine_failure(error: BaseException) -> EngineFailed | None:
+    """What it means that a piece of work ended in this error; None if the work itself is to blame."""
+    name = type(error).__name__
+    if name == "BrokenProcessPool":
+        what = "a worker process died, perhaps for lack of memory"
+    elif name == "KilledWorker":
+        what = "several workers died on the same run, perhaps for lack of memory"
+    elif name in ("CancelledError", "FutureCancelledError", "CommClosedError"):
+        what = "the engine went away"
+    elif isinstance(error, ModuleNotFoundError):
+        return EngineFailed(f"a worker has no module '{error.name}'; install the same quantascope on all machines")
+    else:
+        return None
+    return EngineFailed(f"{what}; run the same command to resume")
+
+
+@contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Processes that are started inside never see Ctrl-C, which reaches the whole group; this one does, after.
+
+    The mask is for the children. It does not keep this process from a signal that reaches another of its threads.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        with deferred() as asked_to_end:
+            yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    if asked_to_end():
+        raise KeyboardInterrupt
+
+
+def _with_threads(threads: int, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    import torch
+
+    torch.set_num_threads(threads)
+    return fn(*args, **kwargs)
+
+
+def _prepare_worker(threads: int) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    import torch  # here, so that a starting worker is watched before anything slow
+
+    torch.set_num_threads(threads)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        multiprocessing.connection.wait([parent.sentinel])
+        os._exit(1)

@@ -1,0 +1,116 @@
+"""Many runs on one engine, watched while they work.
+
+A run is a function of a config and a folder. While it works it notes its progress in the folder, where the
+watching process finds it: this needs a shared file system and nothing else, whatever the engine is. A sweep keeps
+a ticket beside its runs while it wants them. Workers that hold a run when the ticket goes give it up, even where
+no signal reaches them.
+"""
+
+import contextlib
+import json
+import multiprocessing
+import os
+import uuid
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_EXCEPTION, Executor, Future, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from quantascope.runs.artefact import write_bytes
+from quantascope.runs.config import Config
+from quantascope.runs.engine import engine_failure, interrupts_held, stop
+from quantascope.runs.errors import EngineFailed
+from quantascope.runs.progress import Progress
+
+Work = Callable[[Any, Path, Progress | None], Any]
+"""Makes the run of a config in a folder, or reads it if it is there."""
+PROGRESS = "progress.json"
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """How far a run is."""
+
+    label: str
+    steps: int
+    step: int
+    loss: float | None
+    finished: bool
+    acquired: int | None = None
+
+
+Watcher = Callable[[list[RunStatus]], None]
+
+
+def run_all(
+    work: Work,
+    jobs: Mapping[Path, Config],
+    *,
+    engine: Executor,
+    steps: Callable[[Any], int],
+    watch: Watcher | None = None,
+) -> None:
+    """Do every job that is not done yet; the first error stops the sweep and what has not begun."""
+    if not jobs:
+        return
+    jobs = {path.absolute(): config for path, config in jobs.items()}  # workers may stand in another folder
+    for path in jobs:
+        (path / PROGRESS).unlink(missing_ok=True)  # of an earlier attempt
+    ticket = Path(os.path.commonpath(jobs)) / f".sweep-{uuid.uuid4().hex}"
+    write_bytes(ticket, b"")
+    try:
+        with interrupts_held():
+            futures = {
+                path: engine.submit(_work_noting_progress, work, config, path, ticket)
+                for path, config in jobs.items()
+            }
+        while True:
+            done, pending = wait(futures.values(), timeout=0.5, return_when=FIRST_EXCEPTION)
+            if watch:
+                watch([_status(path, steps(config), futures[path]) for path, config in jobs.items()])
+            for future in done:
+                future.result()
+            if not pending:
+                return
+    except BaseException as error:
+        stop(engine)
+        failure = engine_failure(error)
+        if failure is None:
+            raise
+        raise failure from error
+    finally:
+        ticket.unlink(missing_ok=True)
+
+
+def _work_noting_progress(work: Work, config: Config, path: Path, ticket: Path) -> None:
+    file = path / PROGRESS
+    if not ticket.exists():
+        raise EngineFailed(
+            f"a worker does not see {ticket.parent} as it is here; give --out on a disk that all machines share"
+        )
+
+    def note(step: int, loss: float, acquired: int | None = None) -> None:
+        if not ticket.exists():
+            raise EngineFailed(f"the sweep of {path} has ended; run the same command to resume")
+        partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
+        with contextlib.suppress(OSError):  # nobody's result depends on the display
+            partial.write_text(json.dumps({"step": step, "loss": loss, "acquired": acquired}))
+            partial.replace(file)
+
+    try:
+        work(config, path, note)
+    except KeyboardInterrupt:
+        if multiprocessing.parent_process() is None:
+            raise
+        os._exit(130)  # the run is saved; a pool would go on to the next
+    file.unlink(missing_ok=True)
+
+
+def _status(path: Path, steps: int, future: Future[None]) -> RunStatus:
+    noted: dict[str, Any] = {}
+    with contextlib.suppress(OSError, ValueError):
+        noted = json.loads((path / PROGRESS).read_text())
+    finished = future.done() and future.exception() is None
+    step = steps if finished else noted.get("step", 0)
+    return RunStatus(path.name, steps, step, noted.get("loss"), finished, noted.get("acquired"))

@@ -1,0 +1,1 @@
+"""`Source`: everything that discovery needs to know of a trained network."""

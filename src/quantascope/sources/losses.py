@@ -1,0 +1,182 @@
+"""Per-event losses as a function of parameters: all that the priority field asks of a model.
+
+Any function from named tensors and a batch to one loss per event will do. `ModuleLosses` makes one from an
+`nn.Module`. `NamedOnce` is what the field asks: in it a tensor of several names, as tied embeddings are, is one.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from quantascope.runs.errors import DamagedArtefact, InvalidConfig
+from quantascope.tasks.events import Events
+from quantascope.training.trajectory import shared_names
+
+EventLosses = Callable[[Mapping[str, Tensor], Any], Tensor]
+"""One loss per event from named tensors and a batch."""
+
+
+@runtime_checkable
+class Examples(Protocol):
+    """Examples that are cut in ranges; each holds one or more events."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, examples: slice, /) -> Any: ...
+
+
+@dataclass(frozen=True)
+class ModuleLosses:
+    """Per-event losses of a module in evaluation mode; by default cross-entropy on `Events`.
+
+    The module itself stays as it is. Buffers are those given with the parameters, as a checkpoint has them; those
+    that are not given are the module's own.
+
+    >>> model = nn.Linear(2, 1)
+    >>> square = ModuleLosses(model, lambda model, batch: model(batch).squeeze(1).square())
+    >>> square(dict(model.state_dict()), torch.zeros(3, 2)).shape
+    torch.Size([3])
+    """
+
+    module: nn.Module
+    losses: Callable[[Any, Any], Tensor] | None = None
+
+    def __post_init__(self) -> None:
+        for name, part in self.module.named_modules():
+            if isinstance(part, _BatchNorm) and part.running_mean is None:
+                raise InvalidConfig(
+                    f"'{name}' normalizes by its batch, so that an event has no loss of its own; "
+                    "give it track_running_stats=True"
+                )
+
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """Further names of tied tensors, and the name that stands for each."""
+        parameters = self.module.named_parameters(remove_duplicate=False)
+        tensors = chain(parameters, self.module.named_buffers(remove_duplicate=False))
+        first: dict[int, str] = {}
+        found = {name: first.setdefault(id(tensor), name) for name, tensor in tensors}
+        return {name: own for name, own in found.items() if name != own}
+
+    @cached_property
+    def buffers(self) -> frozenset[str]:
+        """Names of tensors that training changes, if at all, by other means than their gradient."""
+        return frozenset(name for name, _ in self.module.named_buffers())
+
+    def __call__(self, parameters: Mapping[str, Tensor], batch: Any) -> Tensor:
+        parameters = once(parameters, self.aliases)
+        own = {name: self._found(name, needed, parameters) for name, needed in self.module.named_parameters()}
+        # A forward pass may write to buffers; it gets copies.
+        for name, buffer in self.module.named_buffers():
+            own[name] = (self._found(name, buffer, parameters) if name in parameters else buffer).clone()
+        asked = _Asking(self.module, self.losses or event_cross_entropy)
+        with evaluating(self.module):
+            return functional_call(asked, {f"module.{name}": value for name, value in own.items()}, (batch,))
+
+    def _found(self, name: str, needed: Tensor, parameters: Mapping[str, Tensor]) -> Tensor:
+        found = parameters.get(name)
+        if found is None or found.shape != needed.shape:
+            state = "missing" if found is None else f"of shape {list(found.shape)}"
+            raise DamagedArtefact(
+                f"tensor '{name}' is {state}; this model needs shape {list(needed.shape)}: "
+                "the checkpoint is of another architecture"
+            )
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class NamedOnce:
+    """Event losses of tensors that each have one name; `aliases` holds the further names of tied ones.
+
+    >>> shared = torch.tensor(2.0)
+    >>> losses = NamedOnce.of(lambda at, batch: at["in"] * at["out"] * batch, {"in": shared, "out": shared})
+    >>> losses.aliases, losses({"in": torch.tensor(3.0)}, torch.ones(1))
+    ({'out': 'in'}, tensor([9.]))
+    """
+
+    losses: EventLosses
+    aliases: Mapping[str, str]
+    buffers: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, losses: EventLosses, checkpoint: Mapping[str, Tensor]) -> "NamedOnce":
+        """The losses with the ties of their module; of another function, with those of a checkpoint's memory."""
+        if isinstance(losses, ModuleLosses):
+            return cls(losses, losses.aliases, losses.buffers)
+        return cls(losses, shared_names(checkpoint))
+
+    def tensors(self, checkpoint: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The tensors of a checkpoint, each once, in single precision at least."""
+        return {
+            name: value.float() if value.dtype in (torch.float16, torch.bfloat16) else value
+            for name, value in once(checkpoint, self.aliases).items()
+        }
+
+    def parameters(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Those of the tensors that a gradient moves."""
+        return {
+            name: value
+            for name, value in tensors.items()
+            if value.is_floating_point() and name not in self.buffers
+        }
+
+    def beside(self, tensors: Mapping[str, Tensor]) -> EventLosses:
+        """The losses as a function of parameters alone, with all other tensors as given."""
+        return lambda parameters, batch: self({**tensors, **parameters}, batch)
+
+    def __call__(self, tensors: Mapping[str, Tensor], batch: Any) -> Float[Tensor, " events"]:
+        tied = {alias: tensors[name] for alias, name in self.aliases.items() if name in tensors}
+        losses = self.losses({**tensors, **tied}, batch)
+        if losses.ndim != 1:
+            raise InvalidConfig(
+                f"the losses of a batch have shape {list(losses.shape)}; give one for each event in one "
+                "dimension, as with reduction='none' and flatten()"
+            )
+        return losses
+
+
+def once(tensors: Mapping[str, Tensor], aliases: Mapping[str, str]) -> dict[str, Tensor]:
+    """Each tensor under the name that stands for all of its names.
+
+    >>> once({"head": torch.zeros(1)}, {"head": "embedding"})
+    {'embedding': tensor([0.])}
+    """
+    given = {aliases[name]: value for name, value in tensors.items() if name in aliases}
+    return {**given, **{name: value for name, value in tensors.items() if name not in aliases}}
+
+
+@contextmanager
+def evaluating(module: nn.Module) -> Iterator[None]:
+    """Every part of a module in evaluation mode, and then again in the mode that it had."""
+    modes = [(part, part.training) for part in module.modules()]
+    module.eval()
+    try:
+        yield
+    finally:
+        for part, mode in modes:
+            part.training = mode
+
+
+class _Asking(nn.Module):
+    """A module whose forward pass is the losses, so that parameters are replaced in all of it."""
+
+    def __init__(self, module: nn.Module, losses: Callable[[Any, Any], Tensor]) -> None:
+        super().__init__()
+        self.module, self.losses = module, losses
+
+    def forward(self, batch: Any) -> Tensor:
+        return self.losses(self.module, batch)
+
+
+def event_cross_entropy(model: Callable[[Events], Tensor], events: Events) -> Float[Tensor, " events"]:
+    """Cross-entropy of every event, in nats."""
+    return nn.functional.cross_entropy(model(events), events.target, reduction="none")

@@ -1,0 +1,260 @@
+"""From a small source to its quanta, and back from the run directory."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from quantascope.acquisition.learner import HSPLearner
+from quantascope.claims import ordering as acquisition_order
+from quantascope.claims import recover_quanta, seed_stability
+from quantascope.claims.recover_quanta import RecoverQuanta
+from quantascope.discovery import Factors, explained_share, factorize
+from quantascope.discovery.audit import audit_run, first_order_field
+from quantascope.discovery.discover import discover, event_map, layer_sums, measure_field
+from quantascope.models import TransformerConfig
+from quantascope.report.tables import print_discovery
+from quantascope.runs.artefact import read_facts, write_tensors
+from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
+from quantascope.runs.run_directory import RunDirectory
+from quantascope.sources.trained import NamingSource, learn_naming, naming_table, read_source
+from quantascope.training import OptimizerConfig
+
+TINY = NamingSource(
+    model=TransformerConfig(blocks=2, width=8, hidden=16),
+    steps=24,
+    optimizer=OptimizerConfig(name="sgd", learning_rate=0.1),
+    intervals=6,
+    replays=3,
+)
+
+
+@pytest.fixture(scope="session")
+def source(tmp_path_factory):
+    return learn_naming(TINY, tmp_path_factory.mktemp("sources") / "tiny")
+
+
+@pytest.fixture(scope="session")
+def found(source):
+    return discover(source, rule="path", threshold=0.02)
+
+
+def test_checkpoints_are_kept_where_priority_is_measured_and_where_a_q_model_replays(source):
+    assert source.config.interval_steps == [0, 4, 8, 12, 16, 20, 24]
+    assert source.config.replay_steps == [1, 12, 24]
+    assert source.trajectory.steps.tolist() == [0, 1, 4, 8, 12, 16, 20, 24]
+
+
+def test_the_papers_source_keeps_the_stated_checkpoints():
+    paper = NamingSource()
+    assert paper.interval_steps == [*range(0, 5001, 125)]
+    assert len(paper.replay_steps) == 200
+    assert paper.replay_steps[:3] == [1, 26, 51]
+
+
+def test_every_step_has_its_loss(source):
+    assert len(source.step_loss) == 24
+    assert source.step_loss[0] > source.step_loss[-1]
+    assert source.rising_share == 0
+
+
+def test_a_source_is_read_from_its_folder(source):
+    again = read_source(source.path)
+    assert again.config == TINY
+    np.testing.assert_array_equal(again.step_loss, source.step_loss)
+
+
+def test_folders_that_are_no_source_say_what_they_are(tmp_path, source):
+    with pytest.raises(DamagedArtefact, match="is not a run; make one with quantascope train number-naming"):
+        read_source(tmp_path)
+    save_file({"weight": torch.zeros(1)}, tmp_path / "model-10.safetensors")
+    with pytest.raises(DamagedArtefact, match="holds checkpoints but is not a run of number naming; measure your"):
+        read_source(tmp_path)
+    RunDirectory.open(tmp_path / "other", HSPLearner())
+    with pytest.raises(RunMismatch, match="is a run of HSPLearner, not of number naming"):
+        read_source(tmp_path / "other")
+    RunDirectory.open(tmp_path / "begun", TINY)
+    with pytest.raises(DamagedArtefact, match="is not trained to its end"):
+        read_source(tmp_path / "begun")
+
+
+def test_the_table_of_accuracies_adds_up_over_lengths(source):
+    table = naming_table(source, ("training", "zero_gap"))
+    whole = table.filter(digits="all")
+    assert whole["numbers"].to_list() == [300, 4031]
+    parts = table.filter(panel="training").filter(table.filter(panel="training")["digits"] != "all")
+    assert parts["numbers"].sum() == 300
+
+
+def test_factors_account_for_the_field_and_are_named_by_layer(found):
+    assert len(found.names) == len(set(found.names)) == len(found.factors) > 0
+    assert found.names[0] == "L0.Q0"
+    assert found.per_layer.sum() == len(found.factors)
+    assert (found.factors.explained >= 0.02).all()
+    assert found.trained.completeness == pytest.approx(1, abs=0.02)
+    assert found.trained.reliable
+    assert (found.explained > 0).all()
+    assert (found.explained <= found.explained_by_svd + 1e-9).all()
+    assert found.held_out_loss.shape == (7,)
+    assert ((found.complexity >= 1) & (found.complexity <= 17)).all()
+    assert set(found.acquired.tolist()) <= {4, 8, 12, 16, 20, 24}
+    json.dumps(found.to_json())
+
+
+def test_the_event_map_is_a_share_of_each_words_events():
+    supports = np.array([[True, True, False, False], [False, False, False, True]])
+    target = np.array([7, 7, 9, 9])
+    np.testing.assert_array_equal(event_map(supports, target, [7, 9]), [[1, 0], [0, 0.5]])
+
+
+def test_fields_are_measured_once_and_kept(source, found, monkeypatch):
+    monkeypatch.setattr("quantascope.discovery.discover.priority_field", None)
+    again = measure_field(source, "path", "training")
+    np.testing.assert_array_equal(again.values, found.trained.values)
+    assert not list((source.path / "priority").glob("*.parts"))
+
+
+def test_a_field_of_checkpoints_that_have_changed_since_is_refused(source, found, tmp_path):
+    path = shutil.copytree(source.path, tmp_path / "run")
+    file = path / "checkpoints" / "step-00000012.safetensors"
+    facts = read_facts(file)
+    changed = {name: 1.01 * value for name, value in load_file(file).items()}
+    write_tensors(file, changed, made_by=facts["config"], step=facts["step"], mass=facts["mass"])
+    with pytest.raises(RunMismatch, match="measured from another checkpoint of step 12; restore that, or remove"):
+        measure_field(read_source(path), "path", "training")
+
+
+def test_a_layer_with_as_many_factors_as_are_looked_for_is_named(source, found, capsys):
+    assert found.ceiling == ""
+    many = discover(source, rule="path", threshold=1e-7)
+    assert many.ceiling.startswith("block 0, block 1: 16 factors are the most that are looked for in a layer")
+    assert [layer["full"] for layer in many.to_json()["layers"]] == [True, True]
+    print_discovery(many)
+    assert "+ block 0, block 1: 16 factors are the most" in capsys.readouterr().out
+
+
+def test_a_threshold_that_nothing_reaches_is_refused_with_the_largest_share(source, found):
+    with pytest.raises(InvalidConfig, match=r"no factor explains 0\.99 of its layer; the largest share is 0\.\d+"):
+        discover(source, rule="path", threshold=0.99)
+
+
+def test_factors_are_kept_with_what_made_them(found):
+    file = found.save()
+    loaded = Factors.load(file, made_by=found.source.config.hash())
+    np.testing.assert_array_equal(loaded.supports, found.factors.supports)
+
+
+def test_an_unknown_panel_is_refused(source):
+    with pytest.raises(InvalidConfig, match="there is no panel 'holdout'; there are training, balanced"):
+        measure_field(source, "path", "holdout")
+
+
+def test_an_audit_of_a_sound_source_finds_nothing_and_reports_how_smooth_it_was(source):
+    report = audit_run(source.path)
+    assert report.findings == []
+    assert report.rising_share == 0
+    assert 0.5 < report.first_order_account < 2
+    assert report.event_correlation > 0.9
+    assert "8 checkpoints, nothing wrong" in report.text()
+    json.dumps(report.to_json())
+
+
+def test_an_audit_misses_a_checkpoint_and_sees_the_edge_of_stability(tmp_path):
+    wild = TINY.replace({"optimizer.name": "adam", "optimizer.learning_rate": 0.3})
+    path = learn_naming(wild, tmp_path / "wild").path
+    assert {finding.kind for finding in audit_run(path).findings} & {"rising loss", "first order", "jump"}
+    (path / "checkpoints" / "step-00000012.safetensors").unlink()
+    assert [f.says for f in audit_run(path).findings if f.kind == "missing step"] == ["step 12 is missing"]
+
+
+def test_an_audit_looks_at_the_first_order_account_event_by_event(source, monkeypatch):
+    true = first_order_field(source)
+    wrong = replace(true, values=true.values[:, ::-1])
+    monkeypatch.setattr("quantascope.discovery.audit.first_order_field", lambda source: wrong)
+    report = audit_run(source.path)
+    assert report.first_order_account == pytest.approx(true.completeness)
+    (finding,) = report.findings
+    assert finding.kind == "first order"
+    assert f"correlation {report.event_correlation:.2f} by event; the gradient rule does not" in finding.says
+
+
+def test_an_audit_sees_wrong_checkpoints_by_their_loss_even_the_first_and_one_in_line(source, tmp_path):
+    path = shutil.copytree(source.path, tmp_path / "run")
+    before, after = (source.trajectory.at([step]).load(0) for step in (8, 16))
+    wrong = {
+        0: TINY.replace({"seed": 1}).build().state_dict(),
+        12: {name: 0.7 * before[name] + 0.3 * after[name] for name in before},
+    }
+    for step, tensors in wrong.items():
+        file = path / "checkpoints" / f"step-{step:08d}.safetensors"
+        facts = read_facts(file)
+        write_tensors(file, tensors, made_by=TINY.hash(), step=step, mass=facts["mass"])
+    found = audit_run(path).findings
+    assert [(finding.kind, finding.step) for finding in found] == [("other loss", 0), ("other loss", 12)]
+    assert found[0].says.startswith("the checkpoint of step 0 has loss ")
+    assert found[0].says.endswith(f"; in training it was {source.step_loss[0]:.4g}")
+
+
+def test_the_claims_measure_tiny_sources(tmp_path):
+    tiny = TINY.replace({"steps": 6, "intervals": 3})
+    config = RecoverQuanta(
+        source=tiny,
+        seeds=(0, 1),
+        unstable=tiny.replace({"replays": 0}),
+        unstable_seeds=(2,),
+        draws=1,
+    )
+    evidence = {
+        label: recover_quanta.measured_source(run, tmp_path / label)
+        for label, run in recover_quanta.runs(config).items()
+    }
+    figures = recover_quanta.measure(config, evidence)
+    assert figures["completeness_path"].mean == pytest.approx(1, abs=0.02)
+    assert figures["factors"].mean == sum(figures[f"factors_layer_{layer}"].mean for layer in (0, 1))
+    for what in ("corrective_factors", "corrective_explained"):
+        own, null, beyond = (
+            figures[f"{what}{key}_path"].values for key in ("", "_surrogate_loadings", "_beyond_loadings")
+        )
+        np.testing.assert_allclose(np.subtract(own, null), beyond)
+    sources = {label: evidence[label] for label in ("seed-0", "seed-1")}
+    order = acquisition_order.measure(
+        acquisition_order.AcquisitionOrder(source=tiny, seeds=(0, 1), draws=1), sources
+    )
+    assert order["factors_1_percent"].mean >= order["factors_5_percent"].mean
+    stability = seed_stability.measure(
+        seed_stability.SeedStability(source=tiny, seeds=(0, 1), permutations=5), sources
+    )
+    assert 0 <= stability["recurring_path"].mean <= 100
+    with pytest.raises(InvalidConfig, match="at least two seeds, got 1"):
+        seed_stability.measure(seed_stability.SeedStability(seeds=(0,)), {"seed-0": sources["seed-0"]})
+
+
+def test_a_checkpoint_of_another_shape_stops_the_discovery(tmp_path):
+    path = learn_naming(TINY, tmp_path / "run").path
+    file = path / "checkpoints" / "step-00000008.safetensors"
+    tensors = load_file(file)
+    tensors["head.bias"] = tensors["head.bias"][:-1].clone()
+    about = {"quantascope": json.dumps({"config": TINY.hash(), "step": 8, "mass": 0.8})}
+    save_file(tensors, file, about)
+    with pytest.raises(DamagedArtefact, match=r"'head\.bias' is of shape \[43\] at step 8 and of shape \[44\]"):
+        discover(read_source(path))
+
+
+def test_nulls_stand_beside_the_figures_and_are_the_same_at_every_call(found):
+    for of, size in (("sets", found.factors.supports.sum(1)), ("events", 1)):
+        first, again = found.packets(of, 2), found.packets(of, 2)
+        assert (first[0].supports.sum(1) == size).all()
+        np.testing.assert_array_equal(first[1].curves, again[1].curves)
+        assert -1 <= found.improvement_correlation_of(first[0]) <= 1
+        assert (found.complexity_of(first[0]) >= 1).all()
+    for kind in ("loadings", "gaussian"):
+        first, again = found.surrogates(kind, 2), found.surrogates(kind, 2)
+        np.testing.assert_array_equal(first[1], again[1])
+        assert (layer_sums(factorize(first[0]), 2) <= 1).all()
+    np.testing.assert_allclose(
+        found.explained_in_training, explained_share(found.factors, found.trained.values), rtol=1e-4
+    )

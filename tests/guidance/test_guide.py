@@ -1,0 +1,269 @@
+"""Compiled Q-models and guided Transformers from a program of one's own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from quantascope.claims.guidance_runs import Course, check_course, seeded, take_course
+from quantascope.cli import main
+from quantascope.guidance.alignment import event_updates
+from quantascope.guidance.guide import GuidedLearner, batches_of, guidance_of, learn_guided
+from quantascope.models.saved import load_transformer
+from quantascope.qmodel.compiled.fit import learn_compiled, lesson, read_compiled
+from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
+
+PROGRAM = """
+from quantascope.program import Registry, when
+from quantascope.tasks.sequence import SequenceTask
+
+registry = Registry()
+stage = registry.quantum("STAGE", output_cardinality=2)(lambda position: min(position, 1))
+parity = registry.quantum("PARITY", output_cardinality=2)(lambda number: number % 2)
+even = registry.quantum("EVEN", output_cardinality=1)(lambda: "even")
+odd = registry.quantum("ODD", output_cardinality=1)(lambda: "odd")
+end = registry.quantum("END", output_cardinality=1)(lambda: ".")
+
+
+@registry.entry(audit=range(30), vocabulary=["even", "odd", "."], end=".")
+def predict(state):
+    now = stage(state.position)
+    with when(now, 1) as over:
+        if over:
+            return end()
+    with when(now, 0) as begins:
+        if begins:
+            last = parity(state.source)
+            with when(last, 0) as is_even:
+                if is_even:
+                    return even()
+            with when(last, 1) as is_odd:
+                if is_odd:
+                    return odd()
+
+
+task = SequenceTask(
+    vocabulary=("PAD", "BOS", "SEP", ".", "even", "odd", *"0123456789"),
+    positions=8,
+    prompt=str,
+    answer=predict.write,
+    panels={"training": lambda: tuple(range(10, 60)), "evaluation": lambda: tuple(range(60, 100))},
+)
+"""
+SHORT = ["training.steps=150", "training.schedule.decay_from=75", "model.width=16"]
+
+
+@pytest.fixture(scope="session")
+def program(tmp_path_factory) -> str:
+    file = tmp_path_factory.mktemp("program") / "parity.py"
+    file.write_text(PROGRAM)
+    return str(file)
+
+
+@pytest.fixture(scope="session")
+def teacher(program, tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("compiled") / "run"
+    assert main(["train", "compiled", "--program", program, "--out", str(out), "--set", *SHORT]) == 0
+    return out
+
+
+def guided(program: str, **changes) -> GuidedLearner:
+    settings = {"teacher.program": program, "teacher.model.width": 16, "teacher.training.steps": 150,
+                "teacher.training.schedule.decay_from": 75, "training.steps": 60, "model.blocks": 4}  # fmt: skip
+    return GuidedLearner().replace(
+        {**settings, **{key.replace("__", "."): value for key, value in changes.items()}}
+    )
+
+
+def test_a_compiled_model_learns_its_program(teacher):
+    done = read_compiled(teacher)
+    assert done.accuracy["evaluation_exact"] == done.accuracy["evaluation_exact_oracle"] == 1.0
+    supervision = lesson(done.config.program).supervision("evaluation")
+    with torch.no_grad():
+        activity = done.model.run(supervision.events).activity
+    assert ((activity > 0.5) == supervision.active).float().mean() > 0.99
+
+
+def test_a_second_call_reads_what_is_there(teacher, program, capsys):
+    before = (teacher / "qmodel.safetensors").stat().st_mtime_ns
+    assert main(["train", "compiled", "--program", program, "--out", str(teacher), "--json", "--set", *SHORT]) == 0
+    assert json.loads(capsys.readouterr().out)["evaluation_exact"] == 1.0
+    assert (teacher / "qmodel.safetensors").stat().st_mtime_ns == before
+
+
+def test_a_run_keeps_its_program_and_refuses_another_text(tmp_path, failing):
+    file, out = tmp_path / "mine.py", tmp_path / "run"
+    file.write_text(PROGRAM)
+    command = ["train", "compiled", "--program", str(file), "--out", str(out), "--set", "training.steps=2",
+               "training.schedule.decay_from=1", "model.width=8"]  # fmt: skip
+    assert main(command) == 0
+    assert (out / "program.py").read_text() == PROGRAM
+    file.write_text(PROGRAM + "# another\n")
+    assert f"{file} has changed since" in failing(*command)
+
+
+def test_guidance_runs_from_the_command_line_and_trains_its_teacher_if_none_is_given(program, tmp_path, capsys):
+    small = ["training.steps=20", "model.blocks=3", "teacher.training.steps=20", "teacher.model.width=16",
+             "teacher.training.schedule.decay_from=10"]  # fmt: skip
+    out = tmp_path / "run"
+    assert main(["guide", "--program", program, "--out", str(out), "--json", "--seed", "3", "--set", *small]) == 0
+    assert set(json.loads(capsys.readouterr().out)) == {"run", "evaluation_exact"}
+    assert read_compiled(out / "teacher").config.seed == 3
+
+
+def test_guidance_lowers_the_alignment_error_and_starts_from_the_same_network(program, teacher, tmp_path):
+    run = read_compiled(teacher)
+    learners = {weight: guided(program, weight=weight) for weight in (0.0, 1.0)}
+    taught = lesson(program)
+    first, second = (learner.build(taught) for learner in learners.values())
+    assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
+    asked = taught.supervision("training")
+    guidance = guidance_of(learners[1.0], run, asked)
+    error = {}
+    for weight, learner in learners.items():
+        model = learn_guided(learner, tmp_path / str(weight), run if weight else None).model
+        with torch.no_grad():
+            error[weight] = float(guidance.alignment(event_updates(model.run(asked.events), asked.events)))
+    assert error[1.0] < 0.5 * error[0.0]
+
+
+def test_prompts_are_aligned_along_the_teachers_words_and_not_learned(program, teacher, tmp_path):
+    run, taught = read_compiled(teacher), lesson(program)
+    batches = batches_of(guided(program, prompts="evaluation"), run, taught)
+    trained = taught.task.events(taught.task.panel("training"))
+    assert [(len(batch.events), batch.answered) for batch in batches] == [(90, trained.count)]
+    asked = taught.task.events(taught.task.panel("evaluation"))
+    assert torch.equal(batches[0].events.target, torch.cat([trained.target, asked.target]))
+    assert learn_guided(guided(program, prompts="evaluation"), tmp_path / "run", run).accuracy
+
+
+def test_a_model_that_is_gone_is_made_again_from_its_run(program, teacher, tmp_path):
+    whole = read_compiled(teacher)
+    (teacher / "qmodel.safetensors").unlink()
+    with pytest.raises(DamagedArtefact, match="takes it up"):
+        read_compiled(teacher)
+    again = learn_compiled(whole.config, teacher)
+    assert again.accuracy == whole.accuracy
+    student = guided(program)
+    done = learn_guided(student, tmp_path / "run", again)
+    (tmp_path / "run" / "model.safetensors").unlink()
+    assert learn_guided(student, tmp_path / "run", again).accuracy == done.accuracy
+
+
+def test_what_cannot_be_guided_is_refused_before_the_run_is_made(program, teacher, tmp_path, failing):
+    command = ("guide", "--teacher", str(teacher), "--out", str(tmp_path / "run"), "--set", "training.steps=2")
+    assert "levels cannot guide 1 blocks one to one" in failing(*command, "model.blocks=1")
+    assert "there is no panel 'nonsense'" in failing(*command, "prompts=nonsense")
+    assert "have no effect" in failing(*command, "weight=0", "control=depth")
+    assert not (tmp_path / "run").exists()
+    assert main([*command, "model.blocks=3"]) == 0
+
+
+def test_a_program_beside_a_teacher_is_refused(program, teacher, tmp_path, failing):
+    command = ("guide", "--teacher", str(teacher), "--program", "english", "--out", str(tmp_path / "run"))
+    assert "--program english has no effect" in failing(*command)
+
+
+def test_a_course_that_cannot_be_guided_is_refused_before_anything_is_trained(program):
+    for setting, value in (
+        ("panel 'nonsense'", {"prompts": "nonsense"}),
+        ("level_to_block", {"level_to_block": [0, 99]}),
+    ):
+        with pytest.raises(InvalidConfig, match=setting):
+            check_course(Course(teachers={}, students={"guided": guided(program).replace(value)}))
+
+
+def test_a_course_trains_what_it_needs_once(program, tmp_path):
+    student = guided(
+        program, training__steps=2, teacher__training__steps=2, teacher__training__schedule__decay_from=1
+    )
+    course = Course(
+        teachers={"qmodel": student.teacher},
+        students={"ce": student.replace({"weight": 0.0}), "guided": student},
+    )
+    steps: list[int] = []
+    done = take_course(course, tmp_path / "a", lambda step, loss, acquired=None: steps.append(step))
+    again = take_course(seeded(course, 0), tmp_path / "b")
+    assert sorted(path.name.split("-")[0] for path in tmp_path.iterdir()) == [
+        "a",
+        "b",
+        "student",
+        "student",
+        "teacher",
+    ]
+    assert (course.steps, steps) == (6, [2, 4, 6])
+    assert done.students["guided"].accuracy == again.students["guided"].accuracy
+    assert {one.config.seed for one in take_course(seeded(course, 5), tmp_path / "c").students.values()} == {5}
+
+
+@pytest.mark.parametrize("control", ["depth", "examples", "word"])
+def test_controls_break_the_target(program, teacher, control):
+    run, asked = read_compiled(teacher), lesson(program).supervision("training")
+    whole, broken = (guidance_of(guided(program, control=c), run, asked) for c in ("none", control))
+    assert not torch.equal(whole.target, broken.target)
+    assert torch.allclose(whole.target.sum((0, 1)), broken.target.sum((0, 1)), atol=1e-3)
+
+
+def test_another_teacher_is_refused(program, teacher):
+    run = read_compiled(teacher)
+    with pytest.raises(RunMismatch, match="not trained as the config says"):
+        batches_of(guided(program, teacher__seed=9), run, lesson(program))
+
+
+def test_the_deployed_transformer_knows_nothing_of_program_or_qmodel(program, teacher, tmp_path):
+    done = learn_guided(guided(program), tmp_path / "run", read_compiled(teacher))
+    code = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.startswith(tuple("quantascope." + part for part in ("program", "qmodel", "guidance", "graph"))):
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Absent())
+from pathlib import Path
+from quantascope.models import decode
+from quantascope.models.saved import load_transformer
+model, vocabulary = load_transformer(Path(sys.argv[1]))
+token = {symbol: index for index, symbol in enumerate(vocabulary)}
+prompt = [token[symbol] for symbol in ("BOS", "7", "1", "SEP")]
+print(" ".join(vocabulary[t] for t in decode(model, [prompt], end=token["."], limit=4)[0]))
+"""
+    file = tmp_path / "run" / "model.safetensors"
+    alone = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True)
+    assert alone.stderr == ""
+    assert alone.stdout.strip() == "odd ."
+    assert sum(p.numel() for p in load_transformer(file)[0].parameters()) == sum(
+        p.numel() for p in done.model.parameters()
+    )
+
+
+@pytest.fixture
+def failing(capsys):
+    def run(*arguments: str) -> str:
+        assert main(list(arguments)) == 2
+        return capsys.readouterr().err.splitlines()[-1]
+
+    return run
+
+
+def test_bad_input_is_told_in_one_line(program, teacher, failing, tmp_path):
+    out = ["--out", str(tmp_path / "run")]
+    blocks = ["--teacher", str(teacher), "--set", "model.blocks=2", "training.steps=5"]
+    assert "3 levels cannot guide 2 blocks" in failing("guide", *out, *blocks)
+    assert "is not a run" in failing("guide", *out, "--teacher", str(tmp_path / "nowhere"))
+    assert "there is no program 'no'" in failing(
+        "train", "compiled", "--program", "no", "--out", str(tmp_path / "q")
+    )
+    assert "unknown key 'wieght'" in failing("guide", *out, "--teacher", str(teacher), "--set", "wieght=0")
+    bare = tmp_path / "bare.py"
+    bare.write_text(PROGRAM.split("task =")[0])
+    line = failing("train", "compiled", "--program", str(bare), "--out", str(tmp_path / "bare"))
+    assert "has no task; let it hold `task = SequenceTask" in line
+
+
+def test_a_transformer_is_no_teacher(program, teacher, failing, tmp_path):
+    learn_guided(guided(program, training__steps=2), tmp_path / "run", read_compiled(teacher))
+    line = failing("guide", "--out", str(tmp_path / "other"), "--teacher", str(tmp_path / "run"))
+    assert "is a run of GuidedLearner, not of a Q-model" in line

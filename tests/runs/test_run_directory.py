@@ -1,0 +1,55 @@
+import json
+
+import pytest
+
+from quantascope.runs.config import Config
+from quantascope.runs.errors import DamagedArtefact, RunMismatch
+from quantascope.runs.run_directory import RunDirectory
+
+
+class Walk(Config):
+    steps: int = 3
+    pace: float = 1.0
+
+
+class Swim(Config):
+    steps: int = 3
+
+
+def test_a_run_is_made_once_and_opened_again_with_the_same_config(tmp_path):
+    first = RunDirectory.open(tmp_path / "run", Walk())
+    again = RunDirectory.open(tmp_path / "run", Walk(steps=3))
+    assert first == again
+    described = json.loads((tmp_path / "run" / "config.json").read_text())
+    assert described["config"] == {"steps": 3, "pace": 1.0}
+    assert described["hash"] == first.hash
+
+
+def test_another_config_is_told_what_differs(tmp_path):
+    RunDirectory.open(tmp_path / "run", Walk())
+    with pytest.raises(RunMismatch, match=r"another config \(steps: 3 -> 4\)"):
+        RunDirectory.open(tmp_path / "run", Walk(steps=4))
+    with pytest.raises(RunMismatch, match="a run of Walk, not of Swim"):
+        RunDirectory.open(tmp_path / "run", Swim())
+
+
+def test_a_folder_with_other_files_is_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(DamagedArtefact, match=r"no config\.json; choose an empty or new folder"):
+        RunDirectory.open(tmp_path, Walk())
+    assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"config": 3}'])
+def test_a_damaged_or_foreign_config_file_is_named(tmp_path, content):
+    (tmp_path / "config.json").write_text(content)
+    with pytest.raises(DamagedArtefact, match=r"config\.json"):
+        RunDirectory.open(tmp_path, Walk())
+
+
+def test_a_run_in_use_is_not_written_by_a_second_process(tmp_path):
+    run = RunDirectory.open(tmp_path / "run", Walk())
+    with run.locked(), pytest.raises(RunMismatch, match="in use by another process"), run.locked():
+        pass
+    with run.locked():
+        pass  # the first holder has let go
