@@ -23,6 +23,7 @@ from quantascope.experiments.trace import trace
 from quantascope.models import TransformerConfig, decode, predict
 from quantascope.qmodel.deployed import QModel
 from quantascope.qmodel.recovered import Interface
+from quantascope.tasks.events import PAD
 from quantascope.tasks.number_naming import PANELS, VOCABULARY, naming_events, prompt
 from quantascope.training import OptimizerConfig, Pace, train
 
@@ -79,7 +80,7 @@ def test_inputs_of_the_pool_are_continued_by_the_source_and_have_no_labels(sourc
     assert first.labelled.sum() == source.events.count
     numbers = pool_numbers(9, seed=0)[:5]
     speaker = source.model(1 if by == "own" else None)
-    said = decode(speaker, [prompt(n) for n in numbers], end=END, limit=LONGEST_OUTPUT)
+    said = decode(speaker, [prompt(n) for n in numbers], end=END, limit=LONGEST_OUTPUT, padding=PAD)
     assert first.events.target[first.events.example >= 300].tolist() == [t or END for out in said for t in out]
 
 

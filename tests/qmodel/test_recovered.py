@@ -62,7 +62,7 @@ def events() -> Events:
 def executed_by_hand(model: RecoveredQModel, events: Events, existence: torch.Tensor) -> torch.Tensor:
     """Messages of every quantum at every token: one quantum, one example and one token at a time."""
     start = model.interface.embed(grid_of(events))
-    rank, rows = model.config.rank, (events.tokens != 0).sum(1).tolist()
+    rank, rows = model.config.rank, events.length.tolist()
     sent = []
     for quantum, layer in enumerate(model.layers):
         h = start.clone()

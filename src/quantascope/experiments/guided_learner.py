@@ -26,7 +26,7 @@ from quantascope.models import Execution, Transformer, TransformerConfig, decode
 from quantascope.models.deployed import load_transformer, save_transformer
 from quantascope.qmodel import CompiledQModel, Supervision
 from quantascope.run import RunDirectory
-from quantascope.tasks.events import Events
+from quantascope.tasks.events import PAD, Events
 from quantascope.training import Objective, Progress, ScheduleConfig, TrainingConfig, train
 
 MODEL, RESULT = "model.safetensors", "accuracy.json"
@@ -163,7 +163,7 @@ def greedy_events(model: CompiledQModel, taught: Lesson, panel: str) -> Events:
     prompts = [task.prompt_tokens(source) for source in task.panel(panel)]
     end = task.token[taught.compiled.program.end]
     limit = task.positions - max(map(len, prompts)) + 1
-    answers = decode(model, prompts, end=end, limit=limit)
+    answers = decode(model, prompts, end=end, limit=limit, padding=PAD)
     ended = [row for row, answer in enumerate(answers) if answer[-1] == end]
     if not ended:
         raise InvalidConfig(f"the teacher ends none of its answers to panel '{panel}'; train it longer")

@@ -33,7 +33,7 @@ from quantascope.qmodel.deployed import ABOUT, WEIGHTS, QModel
 from quantascope.qmodel.recovered import Interface, RecoveredConfig, RecoveredQModel
 from quantascope.qmodel.recovery import RecoveryLoss, Replayed
 from quantascope.run import RunDirectory
-from quantascope.tasks.events import Events
+from quantascope.tasks.events import PAD, Events
 from quantascope.tasks.number_naming import PANELS, VOCABULARY, answer, prompt
 from quantascope.tasks.number_naming.splits import LENGTHS
 from quantascope.training import Objective, OptimizerConfig, Progress, ScheduleConfig, TrainingConfig, train
@@ -174,7 +174,7 @@ class Replays:
 def _continued(numbers: Sequence[int], speaker: Transformer) -> list[tuple[list[int], list[int]]]:
     """Prompts with the speaker's own answers."""
     asked = [prompt(number) for number in numbers]
-    said = decode(speaker, asked, end=END, limit=LONGEST_OUTPUT) if asked else []
+    said = decode(speaker, asked, end=END, limit=LONGEST_OUTPUT, padding=PAD) if asked else []
     # Padding cannot stand inside an example; a speaker that says it is made to stop.
     return [(question, [token or END for token in output]) for question, output in zip(asked, said, strict=True)]
 

@@ -69,7 +69,8 @@ class QModel:
             )
         room = positions - len(prompt)
         tokens = [self.vocabulary.index(symbol) for symbol in prompt]
-        (output,) = decode(self.model, [tokens], end=self.vocabulary.index(end), limit=room)
+        padding = self.vocabulary.index("PAD") if "PAD" in self.vocabulary else None
+        (output,) = decode(self.model, [tokens], end=self.vocabulary.index(end), limit=room, padding=padding)
         return [self.vocabulary[token] for token in output]
 
     def save(self, folder: Path, *, made_by: str) -> None:
