@@ -22,7 +22,6 @@ from quantascope.experiments.recovered_learner import (
 from quantascope.experiments.trace import trace
 from quantascope.models import TransformerConfig, decode, predict
 from quantascope.qmodel.deployed import QModel
-from quantascope.qmodel.recovered import Interface
 from quantascope.tasks.events import PAD
 from quantascope.tasks.number_naming import PANELS, VOCABULARY, naming_events, prompt
 from quantascope.training import OptimizerConfig, Pace, train
@@ -204,5 +203,5 @@ def test_a_fit_that_diverges_says_so(source, tmp_path):
 
 def test_an_interface_is_that_of_its_source(source):
     model = source.model()
-    for name, value in Interface.of(model).state_dict().items():
+    for name, value in model.interface().state_dict().items():
         assert torch.equal(value, model.state_dict()[name])

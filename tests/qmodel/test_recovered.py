@@ -8,7 +8,8 @@ import torch
 
 from quantascope.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.models import Transformer, TransformerConfig
-from quantascope.models.transformer import grid_of
+from quantascope.models.grid import grid_of
+from quantascope.models.residual import Interface
 from quantascope.qmodel.deployed import QModel
 from quantascope.qmodel.interventions import (
     ablate_quantum,
@@ -20,7 +21,7 @@ from quantascope.qmodel.interventions import (
     partner_rows,
     replace_all,
 )
-from quantascope.qmodel.recovered import Interface, RecoveredConfig, RecoveredQModel, at_events
+from quantascope.qmodel.recovered import RecoveredConfig, RecoveredQModel, at_events
 from quantascope.qmodel.recovery import (
     RecoveryLoss,
     Replayed,
@@ -43,7 +44,7 @@ def source() -> Transformer:
 
 def build(source: Transformer, seed: int = 3, layers: tuple[int, ...] = LAYERS, **changes) -> RecoveredQModel:
     model = RecoveredQModel(
-        layers=layers, blocks=3, interface=Interface.of(source), config=RecoveredConfig(**changes), seed=seed
+        layers=layers, blocks=3, interface=source.interface(), config=RecoveredConfig(**changes), seed=seed
     )
     with torch.no_grad():
         model.gate.mul_(3)

@@ -15,7 +15,7 @@ from quantascope.experiments.discovery import Discovery, measure_field
 from quantascope.experiments.naming_source import NamingSource, panel_numbers
 from quantascope.experiments.recovered_learner import RecoveredRun
 from quantascope.models import Predictions, predict
-from quantascope.qmodel.recovered import Interface, RecoveredQModel, at_events
+from quantascope.qmodel.recovered import RecoveredQModel, at_events
 from quantascope.tasks.events import Events
 from quantascope.tasks.number_naming import naming_events
 
@@ -157,7 +157,7 @@ _TIME_COLUMNS = ("agreement", "decided", "overlap", "source", "qmodel")
 def _at_step(run: RecoveredRun, events: Events, step: int) -> tuple[float, ...]:
     source = run.source.model(step)
     existence = run.replays.existence(step)
-    done = run.model.run(events, interface=Interface.of(source), existence=existence)
+    done = run.model.run(events, interface=source.interface(), existence=existence)
     theirs, ours = source(events).softmax(-1), done.logits.softmax(-1)
     best = theirs.topk(2).values
     decided = best[:, 0] - best[:, 1] >= DECIDED

@@ -30,7 +30,7 @@ from quantascope.experiments.naming_source import NamingSource, Source
 from quantascope.models import Transformer, decode
 from quantascope.priority import Factors, Rule
 from quantascope.qmodel.deployed import ABOUT, WEIGHTS, QModel
-from quantascope.qmodel.recovered import Interface, RecoveredConfig, RecoveredQModel
+from quantascope.qmodel.recovered import RecoveredConfig, RecoveredQModel
 from quantascope.qmodel.recovery import RecoveryLoss, Replayed
 from quantascope.run import RunDirectory
 from quantascope.tasks.events import PAD, Events
@@ -244,7 +244,7 @@ def _fit(config: RecoveredFit, replays: Replays, run: RunDirectory, progress: Pr
     model = RecoveredQModel(
         layers=tuple(replays.factors.layer.tolist()),
         blocks=replays.source.config.model.blocks,
-        interface=Interface.of(replays.source.model()),
+        interface=replays.source.model().interface(),
         config=config.model,
         seed=config.seed,
     )

@@ -22,7 +22,8 @@ from torch import Tensor, nn
 from quantascope.config import Config, Positive
 from quantascope.errors import InvalidConfig
 from quantascope.graph import QGraph
-from quantascope.models.transformer import grid_of, read_memory, spread
+from quantascope.models.grid import grid_of, spread
+from quantascope.models.transformer import read_memory
 from quantascope.qmodel.cell import Cells, closed_activity, gated_message, routed_stream
 from quantascope.tasks.events import PAD, Events
 

@@ -14,7 +14,8 @@ from torch import Tensor
 from quantascope.artefact import read_json, read_tensors, write_json, write_tensors
 from quantascope.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.models.predictions import decode
-from quantascope.qmodel.recovered import Interface, RecoveredConfig, RecoveredQModel
+from quantascope.models.residual import Interface, InterfaceConfig
+from quantascope.qmodel.recovered import RecoveredConfig, RecoveredQModel
 from quantascope.tasks.events import Events
 
 KIND = "recovered Q-model"
@@ -41,7 +42,7 @@ class QModel:
     vocabulary: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        known = self.model.interface.embedding.num_embeddings
+        known = self.model.interface.vocabulary
         if len(self.vocabulary) != known:
             raise RunMismatch(
                 f"the Q-model reads {known} symbols and the vocabulary has {len(self.vocabulary)}; "
@@ -61,7 +62,7 @@ class QModel:
             raise InvalidConfig(
                 f"'{unknown[0]}' is not in the Q-model's vocabulary; it knows {', '.join(self.vocabulary)}"
             )
-        positions = self.model.interface.position.num_embeddings
+        positions = self.model.interface.positions
         if not 1 <= len(prompt) < positions:
             raise InvalidConfig(
                 f"a prompt of {len(prompt)} symbols leaves no answer in the Q-model's {positions} positions; "
@@ -85,8 +86,9 @@ class QModel:
                 "quanta": list(model.names),
                 "layers": list(model.layers),
                 "blocks": model.blocks,
-                "width": model.interface.embedding.embedding_dim,
-                "positions": model.interface.position.num_embeddings,
+                "width": model.interface.width,
+                "positions": model.interface.positions,
+                "interface": model.interface.config.model_dump(mode="json"),
                 "parameters": model.parameter_count,
                 "writers": model.writers,
                 "channels": [[model.names[edge.parent], model.names[edge.child]] for edge in model.channels.edges],
@@ -109,7 +111,12 @@ class QModel:
             model = RecoveredQModel(
                 layers=tuple(about["layers"]),
                 blocks=about["blocks"],
-                interface=Interface(vocabulary=len(symbols), positions=about["positions"], width=about["width"]),
+                interface=Interface(
+                    vocabulary=len(symbols),
+                    positions=about["positions"],
+                    width=about["width"],
+                    config=InterfaceConfig.parse(about.get("interface", {})),
+                ),
                 config=RecoveredConfig.parse(about["model"]),
                 seed=0,
             )

@@ -25,7 +25,9 @@ from torch import Tensor, nn
 from quantascope.config import Config, Positive, PositiveFloat
 from quantascope.errors import InvalidConfig
 from quantascope.graph import QGraph
-from quantascope.models.transformer import Grid, Transformer, grid_of, read_memory
+from quantascope.models.grid import Grid, grid_of
+from quantascope.models.residual import Interface
+from quantascope.models.transformer import read_memory
 from quantascope.qmodel.cell import gated_message, routed_stream
 from quantascope.qmodel.channels import Channels, straight_through
 from quantascope.qmodel.rows import selected_rows
@@ -46,33 +48,6 @@ class RecoveredConfig(Config):
     bandwidth: PositiveFloat = 0.1
     channel_start: float = 1.0
     gate_gradients: bool = False
-
-
-class Interface(nn.Module):
-    """What a Q-model takes over from its source unchanged: embeddings, and the readout."""
-
-    def __init__(self, *, vocabulary: int, positions: int, width: int) -> None:
-        super().__init__()
-        self.embedding, self.position = nn.Embedding(vocabulary, width), nn.Embedding(positions, width)
-        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary)
-        self.requires_grad_(False)
-
-    @classmethod
-    def of(cls, source: Transformer) -> "Interface":
-        """The interface of a source."""
-        one = cls(vocabulary=source.vocabulary, positions=source.positions, width=source.config.width)
-        one.load_state_dict(
-            {name: value for name, value in source.state_dict().items() if name in one.state_dict()}
-        )
-        return one
-
-    def embed(self, grid: Grid) -> Float[Tensor, "tokens width"]:
-        """Token plus position, for every valid token."""
-        return self.embedding(grid.token) + self.position(grid.position)
-
-    def read_out(self, stream: Float[Tensor, "events width"]) -> Float[Tensor, "events vocabulary"]:
-        """Logits from the stream."""
-        return self.head(self.norm(stream))
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +98,7 @@ class RecoveredQModel(nn.Module):
         starts = [sum(layer < block for layer in layers) for block in range(blocks + 1)]
         self._ranges = [slice(first, after) for first, after in itertools.pairwise(starts)]
         self.interface = interface
-        quanta, width = len(layers), interface.embedding.embedding_dim
+        quanta, width = len(layers), interface.width
         inputs = width + config.value
         self.channels = Channels(torch.tensor(layers), start=config.channel_start)
         with torch.random.fork_rng(devices=[]):

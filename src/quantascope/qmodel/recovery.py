@@ -20,8 +20,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from quantascope.config import Config, NonNegativeFloat, PositiveFloat
-from quantascope.models.transformer import Transformer
-from quantascope.qmodel.recovered import Interface, RecoveredExecution
+from quantascope.models.residual import Interface, ResidualModel
+from quantascope.qmodel.recovered import RecoveredExecution
 from quantascope.qmodel.rows import selected_rows
 from quantascope.qmodel.supervision import class_weights
 from quantascope.tasks.events import Events
@@ -46,7 +46,7 @@ class Replayed:
     @torch.no_grad()
     def of(
         cls,
-        source: Transformer,
+        source: ResidualModel,
         events: Events,
         *,
         existence: Float[Tensor, " quanta"],
@@ -57,7 +57,7 @@ class Replayed:
         padding = supports.new_zeros(len(supports), events.count - supports.shape[1])
         return cls(
             events,
-            Interface.of(source),
+            source.interface(),
             done.updates,
             done.logits.log_softmax(-1),
             existence,
