@@ -218,7 +218,7 @@ def test_a_field_on_events_of_unequal_length_is_that_of_each_example_alone(tmp_p
     losses, trajectory = ModuleLosses(eager, causal_lm_losses), Trajectory.open(tmp_path, reader=read_weights)
     whole, *alone = (
         priority_field(
-            trajectory, losses, layers_of(eager), train=events, events=part, rule="path", tolerance=1e-3
+            trajectory, losses, layers_of(eager), train=events, events=part, rule="path", tolerance=1e-4
         )
         for part in (events, events[:1], events[1:])
     )

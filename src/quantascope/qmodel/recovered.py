@@ -1,9 +1,10 @@
-"""The executable Q-model of a Transformer: its factors as gated banks of scalar writers (paper, section 5.1).
+"""The executable Q-model of a residual model: its factors as gated banks of scalar writers (paper, section 5.1).
 
 For quantum q of layer ℓ, at every token, with embedded stream h0:
 
     h_q = h0 + Σ messages of selected parents            all of earlier layers
-    c_q = causal read of LN(h_q), one head of the layer  queries and keys of low rank, no way out but writers
+    c_q = causal read of LN(h_q), one head of the layer  queries and keys of low rank, no way out but writers;
+                                                         rotary where the source's positions are
     g_q = 1[w·LN(h_q) + u·c_q + b > 0]                   the gate
     s_w = a_w·LN(h_q) + k_w·c_q + b_w                    each writer w of q; γ_w = 1[s_w > threshold], φ_w = s_w
     m_q = existence_q g_q Σ_w γ_w φ_w v_w                the message; v_w has length one
@@ -30,6 +31,7 @@ from quantascope.models.residual import Interface
 from quantascope.models.transformer import read_memory
 from quantascope.qmodel.cell import gated_message, routed_stream
 from quantascope.qmodel.channels import Channels, straight_through
+from quantascope.qmodel.rotary import rotated
 from quantascope.qmodel.rows import selected_rows
 from quantascope.qmodel.surgery import NO_SURGERY, Surgery
 from quantascope.tasks.events import Events
@@ -211,6 +213,9 @@ class RecoveredQModel(nn.Module):
         padded = projected.new_zeros(streams, examples * length, projected.shape[-1])
         padded = padded.index_copy(1, grid.slot, projected).reshape(streams * examples, length, -1)
         query, key, value = padded.split([self.config.rank, self.config.rank, self.config.value], -1)
+        base = self.interface.config.rotary
+        if base is not None:
+            query, key = rotated(query, base), rotated(key, base)
         # What a token may see is the same in every example, so the bias is one matrix, never copied.
         bias = grid.all_rows.bias[:1].expand(streams * examples, -1, -1)
         read = read_memory(query, key, value, bias)

@@ -62,7 +62,7 @@ class Replayed:
             done.logits.log_softmax(-1),
             existence,
             torch.cat([supports, padding], 1),
-            torch.arange(events.count) < supports.shape[1],
+            torch.arange(events.count, device=supports.device) < supports.shape[1],
         )
 
     @cached_property
