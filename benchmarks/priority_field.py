@@ -86,6 +86,7 @@ def by_loop(model: Transformer, state: dict[str, Tensor], events: Events, popula
             torch.zeros(1, dtype=torch.long),
             events.position[event : event + 1],
             events.target[event : event + 1],
+            events.length[example : example + 1],
         )
         leaves = {name: value.detach().requires_grad_() for name, value in state.items()}
         found = torch.autograd.grad(losses(leaves, alone).sum(), list(leaves.values()), allow_unused=True)

@@ -21,7 +21,7 @@ from quantascope.models import Transformer, TransformerConfig
 from quantascope.qmodel.recovered.channels import straight_through
 from quantascope.qmodel.recovered.fit import RecoveredFit, recovery_objective
 from quantascope.qmodel.recovered.loss import Replayed
-from quantascope.qmodel.recovered.model import Interface, RecoveredExecution, RecoveredQModel
+from quantascope.qmodel.recovered.model import RecoveredExecution, RecoveredQModel
 from quantascope.tasks.events import Events
 from quantascope.tasks.number_naming import PANELS, POSITIONS, VOCABULARY, naming_events
 
@@ -53,7 +53,7 @@ class Update:
         self.supports = torch.rand(len(LAYERS), self.events.count) < 0.3
         self.config = RecoveredFit()
         self.model = RecoveredQModel(
-            layers=LAYERS, blocks=3, interface=Interface.of(self.source), config=self.config.model, seed=0
+            layers=LAYERS, blocks=3, interface=self.source.interface(), config=self.config.model, seed=0
         )
         self.objective = recovery_objective(self.config)
         self.replayed = self.replay()
@@ -82,7 +82,9 @@ def quantum_after_quantum(model: RecoveredQModel, events: Events, existence: Ten
     """The forward pass as one would first write it."""
     examples, length = events.tokens.shape
     valid = events.rows
-    start = model.interface.embedding(events.tokens) + model.interface.position(torch.arange(length))
+    positions = model.interface.position
+    assert positions is not None
+    start = model.interface.embedding(events.tokens) + positions(torch.arange(length))
     later = torch.triu(torch.ones(length, length, dtype=torch.bool), 1)
     channels, config = model.channels(), model.config
     messages: list[Tensor] = []

@@ -12,8 +12,9 @@ from torch import nn
 
 from quantascope.discovery import field as field_module
 from quantascope.discovery.field import PriorityField, priority_field, resolve_groups
-from quantascope.discovery.hugging_face import causal_lm_losses, read_pretrained
 from quantascope.models import Transformer, TransformerConfig
+from quantascope.models.hugging_face import causal_lm_losses
+from quantascope.models.hugging_face import read_weights as read_pretrained
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.sources.losses import ModuleLosses, event_cross_entropy
 from quantascope.tasks.number_naming import naming_events

@@ -6,6 +6,7 @@ from pydantic import ValidationError
 from torch import nn
 
 from quantascope.models import Transformer, TransformerConfig, decode, predict
+from quantascope.tasks.events import PAD, Events
 from quantascope.tasks.number_naming import PANELS, POSITIONS, VOCABULARY, answer, naming_events, prompt
 
 NUMBERS = [7, 20, 346, 800, 3002, 42_017, 999_999]
@@ -70,7 +71,7 @@ def test_the_future_and_the_padding_change_nothing():
     torch.testing.assert_close(alone, model(EVENTS), atol=1e-5, rtol=1e-5)
     cut = EVENTS.tokens.clone()
     cut[:, 8:] = torch.where(cut[:, 8:] > 0, VOCABULARY.index("UNK"), 0)
-    changed = type(EVENTS)(cut, EVENTS.example, EVENTS.position, EVENTS.target)
+    changed = type(EVENTS)(cut, EVENTS.example, EVENTS.position, EVENTS.target, EVENTS.length)
     before = EVENTS.position < 8
     torch.testing.assert_close(model(changed)[before], model(EVENTS)[before])
 
@@ -123,10 +124,19 @@ def test_predictions_do_not_depend_on_the_chunks(monkeypatch):
 
 def test_greedy_decoding_is_exact_where_teacher_forcing_makes_no_mistake():
     model, numbers = trained_a_little(), PANELS["training"]()[:60]
-    greedy = decode(model, [prompt(number) for number in numbers], end=END, limit=12)
+    greedy = decode(model, [prompt(number) for number in numbers], end=END, limit=12, padding=PAD)
     exact = predict(model, naming_events(numbers)).exact.tolist()
     assert [output == answer(number) for output, number in zip(greedy, numbers, strict=True)] == exact
     assert 0 < sum(exact) < len(exact)
+
+
+def test_padding_ends_an_output_only_where_the_caller_says_so():
+    def counts_down(events: Events) -> torch.Tensor:
+        after = (events.tokens[events.example, events.position] - 1) % 4
+        return nn.functional.one_hot(after, 4).float()
+
+    assert decode(counts_down, [[2], [1]], end=3, limit=9) == [[1, 0, 3], [0, 3]]
+    assert decode(counts_down, [[2], [1]], end=3, limit=9, padding=PAD) == [[1, 0], [0]]
 
 
 def trained_a_little() -> Transformer:

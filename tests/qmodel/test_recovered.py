@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from quantascope.models import Transformer, TransformerConfig
-from quantascope.models.transformer import grid_of
+from quantascope.models.grid import grid_of
+from quantascope.models.residual import Interface, InterfaceConfig
 from quantascope.qmodel.recovered.interventions import (
     ablate_quantum,
     ablate_writer,
@@ -26,7 +27,7 @@ from quantascope.qmodel.recovered.loss import (
     gate_error,
     reconstruction_error,
 )
-from quantascope.qmodel.recovered.model import Interface, RecoveredConfig, RecoveredQModel, at_events
+from quantascope.qmodel.recovered.model import RecoveredConfig, RecoveredQModel, at_events
 from quantascope.qmodel.recovered.saved import QModel
 from quantascope.qmodel.recovered.surgery import Surgery
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
@@ -43,7 +44,7 @@ def source() -> Transformer:
 
 def build(source: Transformer, seed: int = 3, layers: tuple[int, ...] = LAYERS, **changes) -> RecoveredQModel:
     model = RecoveredQModel(
-        layers=layers, blocks=3, interface=Interface.of(source), config=RecoveredConfig(**changes), seed=seed
+        layers=layers, blocks=3, interface=source.interface(), config=RecoveredConfig(**changes), seed=seed
     )
     with torch.no_grad():
         model.gate.mul_(3)
@@ -59,10 +60,20 @@ def events() -> Events:
     return naming_events([7, 20, 346, 800, 4321, 50_007, 61, 922])
 
 
+def turned(rows: torch.Tensor, base: float | None) -> torch.Tensor:
+    """Pairs of dimensions as complex numbers, each times e^(i · position · frequency)."""
+    if base is None:
+        return rows
+    half = rows.shape[1] // 2
+    angle = torch.arange(len(rows))[:, None] * torch.tensor([base ** (-i / half) for i in range(half)])
+    pairs = torch.complex(rows[:, :half], rows[:, half:]) * torch.polar(torch.ones_like(angle), angle)
+    return torch.cat([pairs.real, pairs.imag], 1)
+
+
 def executed_by_hand(model: RecoveredQModel, events: Events, existence: torch.Tensor) -> torch.Tensor:
     """Messages of every quantum at every token: one quantum, one example and one token at a time."""
     start = model.interface.embed(grid_of(events))
-    rank, rows = model.config.rank, (events.tokens != 0).sum(1).tolist()
+    rank, rows = model.config.rank, events.length.tolist()
     sent = []
     for quantum, layer in enumerate(model.layers):
         h = start.clone()
@@ -73,7 +84,8 @@ def executed_by_hand(model: RecoveredQModel, events: Events, existence: torch.Te
         message, first = torch.zeros_like(start), 0
         for length in rows:
             own = normed[first : first + length] @ model.read[layer]
-            query, key, value = own[:, :rank], own[:, rank : 2 * rank], own[:, 2 * rank :]
+            base, value = model.interface.config.rotary, own[:, 2 * rank :]
+            query, key = (turned(part, base) for part in (own[:, :rank], own[:, rank : 2 * rank]))
             for t in range(length):
                 weight = (key[: t + 1] @ query[t] / math.sqrt(rank)).softmax(0)
                 seen = torch.cat([normed[first + t], weight @ value[: t + 1]])
@@ -110,6 +122,23 @@ def test_batched_quanta_do_what_a_loop_over_quanta_and_tokens_does(source, event
     start = model.interface.embed(grid_of(events))
     final = (start + by_hand.sum(0))[events.event_rows]
     torch.testing.assert_close(done.logits, source.head(source.norm(final)), atol=1e-4, rtol=1e-4)
+
+
+def with_rotary(interface: Interface, base: float | None) -> Interface:
+    """The same interface of a source with, or without, rotary positions."""
+    return Interface.of(
+        interface.state_dict(), positions=interface.positions, config=interface.config.replace({"rotary": base})
+    )
+
+
+@torch.no_grad()
+def test_reads_turn_with_their_positions_where_those_of_the_source_do(source, events):
+    model, existence = build(source), torch.ones(6)
+    plain = model.run(events)
+    model.interface = with_rotary(model.interface, 100.0)
+    done = model.run(events)
+    assert (done.message - plain.message).abs().max() > 0.01
+    torch.testing.assert_close(done.message, executed_by_hand(model, events, existence), atol=1e-5, rtol=1e-4)
 
 
 @torch.no_grad()
@@ -291,6 +320,45 @@ def test_a_stored_q_model_runs_without_its_source(source, events, tmp_path):
     for length in (0, 20):
         with pytest.raises(InvalidConfig, match=f"a prompt of {length} symbols leaves no answer.* 1 to 19"):
             again.decode(["BOS"] * length)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        InterfaceConfig(learned_positions=False, rotary=500.0, norm="rms", eps=1e-6, head_bias=False),
+        InterfaceConfig(learned_positions=False, affine=False, embedding_scale=2.0),
+    ],
+)
+def test_a_stored_q_model_keeps_the_kind_of_its_interface(config, events, tmp_path):
+    interface = Interface(vocabulary=44, positions=20, width=8, config=config)
+    model = RecoveredQModel(layers=(0, 1), blocks=2, interface=interface, config=RecoveredConfig(), seed=0)
+    QModel(model, VOCABULARY).save(tmp_path, made_by="here")
+    again = QModel.load(tmp_path)
+    assert again.model.interface.config == config
+    torch.testing.assert_close(again(events), model(events), atol=0, rtol=0)
+    assert len(again.decode(["BOS", "7", "SEP"])) <= 17
+
+
+def test_q_models_of_before_had_interfaces_of_one_kind(source, events, tmp_path):
+    model = build(source)
+    QModel(model, VOCABULARY).save(tmp_path, made_by="here")
+    about = json.loads((tmp_path / "qmodel.json").read_text())
+    about.pop("interface")
+    (tmp_path / "qmodel.json").write_text(json.dumps(about))
+    torch.testing.assert_close(QModel.load(tmp_path)(events), model(events), atol=0, rtol=0)
+
+
+@torch.no_grad()
+def test_interfaces_embed_and_read_out_as_their_config_says(events):
+    scaled = Interface(
+        vocabulary=44, positions=20, width=8, config=InterfaceConfig(learned_positions=False, embedding_scale=3.0)
+    )
+    tokens = grid_of(events).token
+    torch.testing.assert_close(scaled.embed(grid_of(events)), 3 * scaled.embedding.weight[tokens])
+    rms = Interface(vocabulary=44, positions=20, width=8, config=InterfaceConfig(norm="rms", eps=0.1))
+    stream = torch.randn(5, 8, generator=torch.Generator().manual_seed(0))
+    normed = stream / (stream.square().mean(-1, keepdim=True) + 0.1).sqrt()
+    torch.testing.assert_close(rms.read_out(stream), normed @ rms.head.weight.T + rms.head.bias)
 
 
 def test_q_models_that_cannot_be_loaded_say_why(source, tmp_path):

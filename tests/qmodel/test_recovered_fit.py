@@ -6,7 +6,6 @@ import torch
 
 from quantascope.discovery.discover import discover
 from quantascope.models import TransformerConfig, decode, predict
-from quantascope.qmodel.recovered import fit as recovered_learner
 from quantascope.qmodel.recovered.fidelity import (
     activity,
     fidelity,
@@ -25,11 +24,12 @@ from quantascope.qmodel.recovered.fit import (
     pool_numbers,
     read_fit,
 )
-from quantascope.qmodel.recovered.model import Interface
+from quantascope.qmodel.recovered import fit as recovered_learner
 from quantascope.qmodel.recovered.saved import QModel
 from quantascope.qmodel.recovered.trace import trace
 from quantascope.runs.errors import DamagedArtefact, Diverged, InvalidConfig
 from quantascope.sources.trained import NamingSource, learn_naming
+from quantascope.tasks.events import PAD
 from quantascope.tasks.number_naming import PANELS, VOCABULARY, naming_events, prompt
 from quantascope.training import OptimizerConfig, Pace, train
 
@@ -86,7 +86,7 @@ def test_inputs_of_the_pool_are_continued_by_the_source_and_have_no_labels(sourc
     assert first.labelled.sum() == source.events.count
     numbers = pool_numbers(9, seed=0)[:5]
     speaker = source.model(1 if by == "own" else None)
-    said = decode(speaker, [prompt(n) for n in numbers], end=END, limit=LONGEST_OUTPUT)
+    said = decode(speaker, [prompt(n) for n in numbers], end=END, limit=LONGEST_OUTPUT, padding=PAD)
     assert first.events.target[first.events.example >= 300].tolist() == [t or END for out in said for t in out]
 
 
@@ -210,5 +210,5 @@ def test_a_fit_that_diverges_says_so(source, tmp_path):
 
 def test_an_interface_is_that_of_its_source(source):
     model = source.model()
-    for name, value in Interface.of(model).state_dict().items():
+    for name, value in model.interface().state_dict().items():
         assert torch.equal(value, model.state_dict()[name])

@@ -40,6 +40,9 @@ def test_unknown_symbols_panels_and_long_examples_are_named():
     task = SequenceTask(**PARTS)
     with pytest.raises(InvalidConfig, match="input 'abc' needs 'c', which is not in the vocabulary"):
         task.events(["abc"])
+    for changes in ({"prompt": lambda text: ("PAD", *text)}, {"answer": lambda text: (*text, "PAD")}):
+        with pytest.raises(InvalidConfig, match="input 'ab' uses 'PAD', which fills rows beyond their end"):
+            SequenceTask(**{**PARTS, **changes}).events(["ab"])
     with pytest.raises(InvalidConfig, match="there is no panel 'test'; known panels are training, evaluation"):
         task.panel("test")
     with pytest.raises(InvalidConfig, match="takes 8 positions of 6; raise `positions`"):

@@ -20,7 +20,7 @@ from quantascope.discovery import Recurrence, Rule, recurrence
 from quantascope.runs.config import Config, Positive, PositiveFloat, Seeds
 from quantascope.runs.errors import InvalidConfig
 from quantascope.sources.trained import NamingSource
-from quantascope.tasks.events import PAD, Events
+from quantascope.tasks.events import Events
 
 
 class SeedStability(Config):
@@ -46,7 +46,7 @@ def groups(events: Events, within: Within) -> Int[np.ndarray, " events"]:
     """
     if within == "words":
         return events.target.numpy()
-    digits = (events.tokens != PAD).sum(1) - torch.bincount(events.example, minlength=len(events))
+    digits = events.length - torch.bincount(events.example, minlength=len(events))
     columns = torch.stack([events.target, digits[events.example], events.index], 1).numpy()
     return np.unique(columns, axis=0, return_inverse=True)[1].reshape(-1)
 

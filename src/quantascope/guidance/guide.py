@@ -27,7 +27,7 @@ from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, P
 from quantascope.runs.errors import InvalidConfig, RunMismatch
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory
-from quantascope.tasks.events import Events
+from quantascope.tasks.events import PAD, Events
 from quantascope.training import Objective, ScheduleConfig, TrainingConfig, train
 
 MODEL, RESULT = "model.safetensors", "accuracy.json"
@@ -164,7 +164,7 @@ def greedy_events(model: CompiledQModel, taught: Lesson, panel: str) -> Events:
     prompts = [task.prompt_tokens(source) for source in task.panel(panel)]
     end = task.token[taught.compiled.program.end]
     limit = task.positions - max(map(len, prompts)) + 1
-    answers = decode(model, prompts, end=end, limit=limit)
+    answers = decode(model, prompts, end=end, limit=limit, padding=PAD)
     ended = [row for row, answer in enumerate(answers) if answer[-1] == end]
     if not ended:
         raise InvalidConfig(f"the teacher ends none of its answers to panel '{panel}'; train it longer")

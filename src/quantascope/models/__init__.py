@@ -3,14 +3,18 @@
 from quantascope.models.cohort import Cohort
 from quantascope.models.mlp import MLPConfig, MuMLPConfig, TaskMLP, logits
 from quantascope.models.predictions import Predictions, decode, predict
-from quantascope.models.transformer import Execution, Transformer, TransformerConfig
+from quantascope.models.residual import Execution, Interface, InterfaceConfig, ResidualModel
+from quantascope.models.transformer import Transformer, TransformerConfig
 
 __all__ = [
     "Cohort",
     "Execution",
+    "Interface",
+    "InterfaceConfig",
     "MLPConfig",
     "MuMLPConfig",
     "Predictions",
+    "ResidualModel",
     "TaskMLP",
     "Transformer",
     "TransformerConfig",

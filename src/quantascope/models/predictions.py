@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from quantascope.runs.errors import InvalidConfig
-from quantascope.tasks.events import PAD, Events
+from quantascope.tasks.events import Events
 
 Predictor = Callable[[Events], Tensor]
 """Anything that gives logits for every event."""
@@ -55,8 +55,10 @@ def predict(model: Predictor, events: Events) -> Predictions:
 
 
 @torch.no_grad()
-def decode(model: Predictor, prompts: Sequence[Sequence[int]], *, end: int, limit: int) -> list[list[int]]:
-    """Greedy continuations of the prompts, each with its `end` token, or cut at `limit` tokens or at padding."""
+def decode(
+    model: Predictor, prompts: Sequence[Sequence[int]], *, end: int, limit: int, padding: int | None = None
+) -> list[list[int]]:
+    """Greedy continuations of the prompts, each up to its `end` or `padding` token, or cut at `limit` tokens."""
     if limit < 1:
         raise InvalidConfig(f"cannot decode {limit} tokens; give at least 1")
     outputs: list[list[int]] = [[] for _ in prompts]
@@ -66,5 +68,7 @@ def decode(model: Predictor, prompts: Sequence[Sequence[int]], *, end: int, limi
         last = torch.bincount(asked.example).cumsum(0) - 1
         for row, token in zip(open_rows, predict(model, asked).token[last].tolist(), strict=True):
             outputs[row].append(token)
-        open_rows = [row for row in open_rows if outputs[row][-1] not in (end, PAD) and len(outputs[row]) < limit]
+        open_rows = [
+            row for row in open_rows if outputs[row][-1] not in (end, padding) and len(outputs[row]) < limit
+        ]
     return outputs

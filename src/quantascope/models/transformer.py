@@ -8,14 +8,14 @@ Attention is an explicit softmax, since the fused kernels cannot be differentiat
 """
 
 import math
-from dataclasses import dataclass
-from functools import lru_cache
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from pydantic import model_validator
 from torch import Tensor, nn
 
+from quantascope.models.grid import Grid, Queries, grid_of, spread
+from quantascope.models.residual import Execution, Interface
 from quantascope.runs.config import Config, Positive
 from quantascope.tasks.events import PAD, Events
 
@@ -33,19 +33,6 @@ class TransformerConfig(Config):
         if self.width % self.heads:
             raise ValueError(f"width {self.width} does not split into {self.heads} heads")
         return self
-
-
-@dataclass(frozen=True, eq=False)
-class Execution:
-    """One forward pass: logits of every event, the embedded tokens, and what each block added to them.
-
-    `stream` and `updates` have a row per valid token (`Events.rows`); of the last block, if only predictions
-    were asked for, a row per event.
-    """
-
-    logits: Float[Tensor, "events vocabulary"]
-    stream: Float[Tensor, "tokens width"]
-    updates: list[Float[Tensor, "_ width"]]
 
 
 class Transformer(nn.Module):
@@ -72,6 +59,16 @@ class Transformer(nn.Module):
             self.norm = nn.LayerNorm(config.width)
             self.head = nn.Linear(config.width, vocabulary)
 
+    @property
+    def depth(self) -> int:
+        """How many blocks there are."""
+        return self.config.blocks
+
+    @property
+    def width(self) -> int:
+        """The width of the stream."""
+        return self.config.width
+
     def forward(self, events: Events) -> Float[Tensor, "events vocabulary"]:
         """Logits of every event."""
         return self.run(events, predictions_only=True).logits
@@ -91,70 +88,25 @@ class Transformer(nn.Module):
         return Execution(logits, stream, updates)
 
     def resume(
-        self, hidden: Float[Tensor, "tokens width"], events: Events, *, block: int
+        self, stream: Float[Tensor, "tokens width"], events: Events, *, block: int
     ) -> Float[Tensor, "events vocabulary"]:
-        """Logits of every event from a stream that enters a block, or the readout if there is none left."""
+        """Logits of every event from a stream that enters a block, or the readout if `block` is `depth`."""
         grid = grid_of(events)
         for later in self.blocks[block:]:
-            hidden = hidden + later(hidden, grid, grid.all_rows)
-        return self.head(self.norm(hidden[events.event_rows]))
+            stream = stream + later(stream, grid, grid.all_rows)
+        return self.head(self.norm(stream[events.event_rows]))
 
-    def embed(self, grid: "Grid") -> Float[Tensor, "tokens width"]:
+    def interface(self) -> Interface:
+        """Copies of the embeddings and the readout, which no gradient reaches."""
+        return Interface.of(self.state_dict(), positions=self.positions)
+
+    def embed(self, grid: Grid) -> Float[Tensor, "tokens width"]:
         """Token plus position, for every valid token."""
         return self.embedding(grid.token) + self.position(grid.position)
 
 
-@dataclass(frozen=True, eq=False)
-class Queries:
-    """Rows that attend: their places among the valid tokens and in a grid of examples of their own."""
-
-    row: Int[Tensor, " queries"]
-    slot: Int[Tensor, " queries"]
-    bias: Float[Tensor, "examples queries_per_example length"]
-
-
-@dataclass(frozen=True, eq=False)
-class Grid:
-    """Where the valid tokens stand, and which of them each may see."""
-
-    token: Int[Tensor, " tokens"]
-    position: Int[Tensor, " tokens"]
-    slot: Int[Tensor, " tokens"]
-    all_rows: Queries
-    event_rows: Queries
-
-
-@lru_cache(maxsize=32)
-def grid_of(events: Events) -> Grid:
-    """The grid of a set of events, kept for the next pass over the same set."""
-    examples, length = events.tokens.shape
-    place = torch.arange(length)
-    first = torch.zeros(examples, dtype=torch.long).index_put((events.example,), events.position - events.index)
-    widest = int(events.index.max()) + 1
-    reach = first[:, None] + torch.arange(widest)
-    return Grid(
-        token=events.tokens.reshape(-1)[events.rows],
-        position=events.rows % length,
-        slot=events.rows,
-        all_rows=Queries(
-            row=torch.arange(len(events.rows)),
-            slot=events.rows,
-            bias=_closed(place > place[:, None]).expand(examples, length, length),
-        ),
-        event_rows=Queries(
-            row=events.event_rows,
-            slot=events.example * widest + events.index,
-            bias=_closed(place > reach[:, :, None]),
-        ),
-    )
-
-
 def _disturbed(hidden: Float[Tensor, "tokens width"], noise: float) -> Float[Tensor, "tokens width"]:
     return hidden + noise * torch.randn_like(hidden) if noise else hidden
-
-
-def _closed(hidden: Bool[Tensor, "..."]) -> Float[Tensor, "..."]:
-    return torch.zeros(hidden.shape).masked_fill(hidden, -math.inf)
 
 
 class Block(nn.Module):
@@ -196,14 +148,6 @@ class Block(nn.Module):
             -1,
         )
         return self.out(read.reshape(examples * asking, -1)[queries.slot])
-
-
-def spread(
-    rows: Float[Tensor, "rows width"], slot: Int[Tensor, " rows"], examples: int, length: int
-) -> Float[Tensor, "examples length width"]:
-    """Packed rows on the padded grid of their examples."""
-    grid = rows.new_zeros(examples * length, rows.shape[1])
-    return grid.index_copy(0, slot, rows).reshape(examples, length, -1)
 
 
 def read_memory(

@@ -6,7 +6,7 @@ model runs once per example.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import torch
@@ -16,17 +16,19 @@ from torch import Tensor, nn
 from quantascope.runs.errors import InvalidConfig
 
 PAD = 0
-"""The token that fills a row beyond its end; every vocabulary begins with it."""
+"""The token that fills a row beyond its end. Only `Events.length` says where that is: token 0 may also be read."""
 
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """Examples as padded rows of tokens, and where in them which token is predicted.
+    """Examples as padded rows of tokens, how long each is, and where in them which token is predicted.
 
     >>> events = Events.of(prompts=[[1, 2], [1, 3]], outputs=[[5, 9], [6, 7, 9]])
     >>> events.tokens
     tensor([[1, 2, 5, 0],
             [1, 3, 6, 7]])
+    >>> events.length
+    tensor([3, 4])
     >>> events.example, events.position, events.target
     (tensor([0, 0, 1, 1, 1]), tensor([1, 2, 1, 2, 3]), tensor([5, 9, 6, 7, 9]))
     >>> len(events[1:]), len(events)
@@ -37,14 +39,13 @@ class Events:
     example: Int[Tensor, " events"]
     position: Int[Tensor, " events"]
     target: Int[Tensor, " events"]
+    length: Int[Tensor, " examples"]
 
     @classmethod
     def of(cls, prompts: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]]) -> "Events":
         """The events of examples, in the order of the examples and of their outputs."""
         if not prompts or not all(prompts) or not all(outputs):
             raise InvalidConfig("events need at least one example, and each a prompt and an output")
-        if any(PAD in prompt or PAD in output[:-1] for prompt, output in zip(prompts, outputs, strict=True)):
-            raise InvalidConfig(f"token {PAD} is padding and cannot stand inside an example; use another token")
         rows = [[*prompt, *output[:-1]] for prompt, output in zip(prompts, outputs, strict=True)]
         length = max(map(len, rows))
         return cls(
@@ -55,7 +56,22 @@ class Events:
                 for prompt, output in zip(prompts, outputs, strict=True)
             ),
             target=_column(outputs),
+            length=torch.tensor([len(row) for row in rows]),
         )
+
+    @classmethod
+    def of_text(cls, windows: Sequence[Sequence[int]]) -> "Events":
+        """The events of language modelling: every token of a window but its first is predicted.
+
+        >>> events = Events.of_text([[7, 0, 9], [7, 8]])
+        >>> events.tokens, events.target
+        (tensor([[7, 0],
+                 [7, 0]]), tensor([0, 9, 8]))
+        """
+        short = next((window for window in windows if len(window) < 2), None)
+        if short is not None:
+            raise InvalidConfig(f"a window of {len(short)} tokens predicts nothing; give windows of 2 or more")
+        return cls.of([window[:1] for window in windows], [window[1:] for window in windows])
 
     @property
     def count(self) -> int:
@@ -72,10 +88,21 @@ class Events:
         if step != 1:
             raise InvalidConfig(f"events are cut in contiguous ranges, not by steps of {step}")
         kept = (self.example >= start) & (self.example < stop)
-        longest = int((self.tokens[start:stop] != PAD).sum(1).max()) if start < stop else 0
+        length = self.length[start:stop]
+        longest = int(length.max()) if start < stop else 0
         return Events(
-            self.tokens[start:stop, :longest], self.example[kept] - start, self.position[kept], self.target[kept]
+            self.tokens[start:stop, :longest],
+            self.example[kept] - start,
+            self.position[kept],
+            self.target[kept],
+            length,
         )
+
+    def to(self, device: torch.device | str) -> "Events":
+        """The same events on a device."""
+        if self.tokens.device == torch.device(device):
+            return self
+        return Events(**{one.name: getattr(self, one.name).to(device) for one in fields(self)})
 
     def joined(self, others: "Events") -> "Events":
         """These events, then the others.
@@ -92,26 +119,27 @@ class Events:
             torch.cat([self.example, others.example + len(self)]),
             torch.cat([self.position, others.position]),
             torch.cat([self.target, others.target]),
+            torch.cat([self.length, others.length]),
         )
 
     @cached_property
     def rows(self) -> Int[Tensor, " tokens"]:
         """Places of the valid tokens in the flattened grid of examples and positions."""
-        return (self.tokens.reshape(-1) != PAD).nonzero().squeeze(1)
+        place = torch.arange(self.tokens.shape[1], device=self.tokens.device)
+        return (place < self.length[:, None]).reshape(-1).nonzero().squeeze(1)
 
     @cached_property
     def event_rows(self) -> Int[Tensor, " events"]:
         """Places of the events among the valid tokens."""
-        order = torch.full((self.tokens.numel(),), -1)
-        order[self.rows] = torch.arange(len(self.rows))
+        order = torch.full((self.tokens.numel(),), -1, device=self.tokens.device)
+        order[self.rows] = torch.arange(len(self.rows), device=self.tokens.device)
         return order[self.example * self.tokens.shape[1] + self.position]
 
     @cached_property
     def index(self) -> Int[Tensor, " events"]:
         """The place of each event in the output of its example, from 0."""
-        first = torch.full((len(self),), self.tokens.shape[1]).scatter_reduce(
-            0, self.example, self.position, "amin"
-        )
+        beyond = torch.full((len(self),), self.tokens.shape[1], device=self.tokens.device)
+        first = beyond.scatter_reduce(0, self.example, self.position, "amin")
         return self.position - first[self.example]
 
 

@@ -95,6 +95,10 @@ class SequenceTask:
         return self._tokens(source, answer)
 
     def _tokens(self, source: Any, symbols: Sequence[str]) -> list[int]:
+        if PAD in symbols:
+            raise InvalidConfig(
+                f"input {source!r} uses '{PAD}', which fills rows beyond their end; use another symbol"
+            )
         unknown = [symbol for symbol in symbols if symbol not in self.token]
         if unknown:
             raise InvalidConfig(f"input {source!r} needs '{unknown[0]}', which is not in the vocabulary; add it")

@@ -19,7 +19,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from quantascope.models.transformer import grid_of, read_memory, spread
+from quantascope.models.grid import grid_of, spread
+from quantascope.models.transformer import read_memory
 from quantascope.qmodel.cell import Cells, closed_activity, gated_message, routed_stream
 from quantascope.quanta.graph import QGraph
 from quantascope.runs.config import Config, Positive

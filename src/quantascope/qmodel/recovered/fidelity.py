@@ -12,7 +12,7 @@ from torch import Tensor
 from quantascope.discovery.discover import Discovery, measure_field
 from quantascope.models import Predictions, predict
 from quantascope.qmodel.recovered.fit import RecoveredRun
-from quantascope.qmodel.recovered.model import Interface, RecoveredQModel, at_events
+from quantascope.qmodel.recovered.model import RecoveredQModel, at_events
 from quantascope.runs.artefact import read_table, write_table
 from quantascope.runs.config import fingerprint
 from quantascope.sources.trained import NamingSource, panel_numbers
@@ -157,7 +157,7 @@ _TIME_COLUMNS = ("agreement", "decided", "overlap", "source", "qmodel")
 def _at_step(run: RecoveredRun, events: Events, step: int) -> tuple[float, ...]:
     source = run.source.model(step)
     existence = run.replays.existence(step)
-    done = run.model.run(events, interface=Interface.of(source), existence=existence)
+    done = run.model.run(events, interface=source.interface(), existence=existence)
     theirs, ours = source(events).softmax(-1), done.logits.softmax(-1)
     best = theirs.topk(2).values
     decided = best[:, 0] - best[:, 1] >= DECIDED

@@ -26,7 +26,7 @@ from quantascope.discovery import Factors, Rule
 from quantascope.discovery.discover import FACTORS
 from quantascope.models import Transformer, decode
 from quantascope.qmodel.recovered.loss import RecoveryLoss, Replayed
-from quantascope.qmodel.recovered.model import Interface, RecoveredConfig, RecoveredQModel
+from quantascope.qmodel.recovered.model import RecoveredConfig, RecoveredQModel
 from quantascope.qmodel.recovered.saved import ABOUT, WEIGHTS, QModel
 from quantascope.runs.artefact import read_facts, read_json, read_table
 from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat
@@ -34,7 +34,7 @@ from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory
 from quantascope.sources.trained import NamingSource, Source
-from quantascope.tasks.events import Events
+from quantascope.tasks.events import PAD, Events
 from quantascope.tasks.number_naming import PANELS, VOCABULARY, answer, prompt
 from quantascope.tasks.number_naming.splits import LENGTHS
 from quantascope.training import Objective, OptimizerConfig, ScheduleConfig, TrainingConfig, train
@@ -175,7 +175,7 @@ class Replays:
 def _continued(numbers: Sequence[int], speaker: Transformer) -> list[tuple[list[int], list[int]]]:
     """Prompts with the speaker's own answers."""
     asked = [prompt(number) for number in numbers]
-    said = decode(speaker, asked, end=END, limit=LONGEST_OUTPUT) if asked else []
+    said = decode(speaker, asked, end=END, limit=LONGEST_OUTPUT, padding=PAD) if asked else []
     # Padding cannot stand inside an example; a speaker that says it is made to stop.
     return [(question, [token or END for token in output]) for question, output in zip(asked, said, strict=True)]
 
@@ -245,7 +245,7 @@ def _fit(config: RecoveredFit, replays: Replays, run: RunDirectory, progress: Pr
     model = RecoveredQModel(
         layers=tuple(replays.factors.layer.tolist()),
         blocks=replays.source.config.model.blocks,
-        interface=Interface.of(replays.source.model()),
+        interface=replays.source.model().interface(),
         config=config.model,
         seed=config.seed,
     )

@@ -127,7 +127,7 @@ def partner_rows(events: Events, *, seed: int) -> Int[Tensor, " tokens"]:
     >>> partner_rows(events, seed=0).tolist()
     [3, 4, 5, 0, 1, 2, 6, 7, 8, 9]
     """
-    length = (events.tokens != 0).sum(1)
+    length = events.length
     outputs = torch.bincount(events.example, minlength=len(events))
     first = torch.cat([torch.zeros(1, dtype=torch.long), length.cumsum(0)[:-1]])
     alike: dict[tuple[int, int], list[int]] = defaultdict(list)

@@ -19,9 +19,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from quantascope.models.transformer import Transformer
+from quantascope.models.residual import Interface, ResidualModel
 from quantascope.qmodel.compiled.supervision import class_weights
-from quantascope.qmodel.recovered.model import Interface, RecoveredExecution
+from quantascope.qmodel.recovered.model import RecoveredExecution
 from quantascope.qmodel.recovered.rows import selected_rows
 from quantascope.runs.config import Config, NonNegativeFloat, PositiveFloat
 from quantascope.tasks.events import Events
@@ -46,7 +46,7 @@ class Replayed:
     @torch.no_grad()
     def of(
         cls,
-        source: Transformer,
+        source: ResidualModel,
         events: Events,
         *,
         existence: Float[Tensor, " quanta"],
@@ -57,12 +57,12 @@ class Replayed:
         padding = supports.new_zeros(len(supports), events.count - supports.shape[1])
         return cls(
             events,
-            Interface.of(source),
+            source.interface(),
             done.updates,
             done.logits.log_softmax(-1),
             existence,
             torch.cat([supports, padding], 1),
-            torch.arange(events.count) < supports.shape[1],
+            torch.arange(events.count, device=supports.device) < supports.shape[1],
         )
 
     @cached_property

@@ -1,9 +1,10 @@
-"""The executable Q-model of a Transformer: its factors as gated banks of scalar writers (paper, section 5.1).
+"""The executable Q-model of a residual model: its factors as gated banks of scalar writers (paper, section 5.1).
 
 For quantum q of layer ℓ, at every token, with embedded stream h0:
 
     h_q = h0 + Σ messages of selected parents            all of earlier layers
-    c_q = causal read of LN(h_q), one head of the layer  queries and keys of low rank, no way out but writers
+    c_q = causal read of LN(h_q), one head of the layer  queries and keys of low rank, no way out but writers;
+                                                         rotary where the source's positions are
     g_q = 1[w·LN(h_q) + u·c_q + b > 0]                   the gate
     s_w = a_w·LN(h_q) + k_w·c_q + b_w                    each writer w of q; γ_w = 1[s_w > threshold], φ_w = s_w
     m_q = existence_q g_q Σ_w γ_w φ_w v_w                the message; v_w has length one
@@ -22,11 +23,14 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from quantascope.models.transformer import Grid, Transformer, grid_of, read_memory
+from quantascope.models.grid import Grid, grid_of
+from quantascope.models.residual import Interface
+from quantascope.models.transformer import read_memory
 from quantascope.qmodel.cell import gated_message, routed_stream
 from quantascope.qmodel.recovered.channels import Channels, straight_through
 from quantascope.qmodel.recovered.rows import selected_rows
 from quantascope.qmodel.recovered.surgery import NO_SURGERY, Surgery
+from quantascope.qmodel.rotary import rotated
 from quantascope.quanta.graph import QGraph
 from quantascope.runs.config import Config, Positive, PositiveFloat
 from quantascope.runs.errors import InvalidConfig
@@ -46,33 +50,6 @@ class RecoveredConfig(Config):
     bandwidth: PositiveFloat = 0.1
     channel_start: float = 1.0
     gate_gradients: bool = False
-
-
-class Interface(nn.Module):
-    """What a Q-model takes over from its source unchanged: embeddings, and the readout."""
-
-    def __init__(self, *, vocabulary: int, positions: int, width: int) -> None:
-        super().__init__()
-        self.embedding, self.position = nn.Embedding(vocabulary, width), nn.Embedding(positions, width)
-        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary)
-        self.requires_grad_(False)
-
-    @classmethod
-    def of(cls, source: Transformer) -> "Interface":
-        """The interface of a source."""
-        one = cls(vocabulary=source.vocabulary, positions=source.positions, width=source.config.width)
-        one.load_state_dict(
-            {name: value for name, value in source.state_dict().items() if name in one.state_dict()}
-        )
-        return one
-
-    def embed(self, grid: Grid) -> Float[Tensor, "tokens width"]:
-        """Token plus position, for every valid token."""
-        return self.embedding(grid.token) + self.position(grid.position)
-
-    def read_out(self, stream: Float[Tensor, "events width"]) -> Float[Tensor, "events vocabulary"]:
-        """Logits from the stream."""
-        return self.head(self.norm(stream))
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +100,7 @@ class RecoveredQModel(nn.Module):
         starts = [sum(layer < block for layer in layers) for block in range(blocks + 1)]
         self._ranges = [slice(first, after) for first, after in itertools.pairwise(starts)]
         self.interface = interface
-        quanta, width = len(layers), interface.embedding.embedding_dim
+        quanta, width = len(layers), interface.width
         inputs = width + config.value
         self.channels = Channels(torch.tensor(layers), start=config.channel_start)
         with torch.random.fork_rng(devices=[]):
@@ -236,6 +213,9 @@ class RecoveredQModel(nn.Module):
         padded = projected.new_zeros(streams, examples * length, projected.shape[-1])
         padded = padded.index_copy(1, grid.slot, projected).reshape(streams * examples, length, -1)
         query, key, value = padded.split([self.config.rank, self.config.rank, self.config.value], -1)
+        base = self.interface.config.rotary
+        if base is not None:
+            query, key = rotated(query, base), rotated(key, base)
         # What a token may see is the same in every example, so the bias is one matrix, never copied.
         bias = grid.all_rows.bias[:1].expand(streams * examples, -1, -1)
         read = read_memory(query, key, value, bias)

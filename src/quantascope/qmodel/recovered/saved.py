@@ -12,7 +12,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from quantascope.models.predictions import decode
-from quantascope.qmodel.recovered.model import Interface, RecoveredConfig, RecoveredQModel
+from quantascope.models.residual import Interface, InterfaceConfig
+from quantascope.qmodel.recovered.model import RecoveredConfig, RecoveredQModel
 from quantascope.runs.artefact import read_json, read_tensors, write_json, write_tensors
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.tasks.events import Events
@@ -41,7 +42,7 @@ class QModel:
     vocabulary: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        known = self.model.interface.embedding.num_embeddings
+        known = self.model.interface.vocabulary
         if len(self.vocabulary) != known:
             raise RunMismatch(
                 f"the Q-model reads {known} symbols and the vocabulary has {len(self.vocabulary)}; "
@@ -61,7 +62,7 @@ class QModel:
             raise InvalidConfig(
                 f"'{unknown[0]}' is not in the Q-model's vocabulary; it knows {', '.join(self.vocabulary)}"
             )
-        positions = self.model.interface.position.num_embeddings
+        positions = self.model.interface.positions
         if not 1 <= len(prompt) < positions:
             raise InvalidConfig(
                 f"a prompt of {len(prompt)} symbols leaves no answer in the Q-model's {positions} positions; "
@@ -69,7 +70,8 @@ class QModel:
             )
         room = positions - len(prompt)
         tokens = [self.vocabulary.index(symbol) for symbol in prompt]
-        (output,) = decode(self.model, [tokens], end=self.vocabulary.index(end), limit=room)
+        padding = self.vocabulary.index("PAD") if "PAD" in self.vocabulary else None
+        (output,) = decode(self.model, [tokens], end=self.vocabulary.index(end), limit=room, padding=padding)
         return [self.vocabulary[token] for token in output]
 
     def save(self, folder: Path, *, made_by: str) -> None:
@@ -84,8 +86,9 @@ class QModel:
                 "quanta": list(model.names),
                 "layers": list(model.layers),
                 "blocks": model.blocks,
-                "width": model.interface.embedding.embedding_dim,
-                "positions": model.interface.position.num_embeddings,
+                "width": model.interface.width,
+                "positions": model.interface.positions,
+                "interface": model.interface.config.model_dump(mode="json"),
                 "parameters": model.parameter_count,
                 "writers": model.writers,
                 "channels": [[model.names[edge.parent], model.names[edge.child]] for edge in model.channels.edges],
@@ -108,7 +111,12 @@ class QModel:
             model = RecoveredQModel(
                 layers=tuple(about["layers"]),
                 blocks=about["blocks"],
-                interface=Interface(vocabulary=len(symbols), positions=about["positions"], width=about["width"]),
+                interface=Interface(
+                    vocabulary=len(symbols),
+                    positions=about["positions"],
+                    width=about["width"],
+                    config=InterfaceConfig.parse(about.get("interface", {})),
+                ),
                 config=RecoveredConfig.parse(about["model"]),
                 seed=0,
             )

@@ -10,7 +10,7 @@ from torch import Tensor
 from quantascope.models import decode
 from quantascope.qmodel.recovered.fit import END, LONGEST_OUTPUT, RecoveredRun
 from quantascope.runs.errors import InvalidConfig
-from quantascope.tasks.events import Events
+from quantascope.tasks.events import PAD, Events
 from quantascope.tasks.number_naming import LARGEST, VOCABULARY, number_name, prompt
 
 TOP = 3
@@ -68,7 +68,9 @@ def trace(run: RecoveredRun, number: int, descriptions: Mapping[str, str] | None
     says = descriptions or {}
     model, source = run.model, run.source.model()
     asked = [prompt(number)]
-    (output,), (theirs,) = (decode(one, asked, end=END, limit=LONGEST_OUTPUT) for one in (model, source))
+    (output,), (theirs,) = (
+        decode(one, asked, end=END, limit=LONGEST_OUTPUT, padding=PAD) for one in (model, source)
+    )
     events = Events.of(asked, [output])
     done, right = model.run(events), (*number_name(number), "EOS")
     ours, beside = done.logits.softmax(-1), source(events).softmax(-1)

@@ -1,0 +1,143 @@
+"""Saved models of Hugging Face: safetensors in a local folder, with no code of theirs and nothing fetched.
+
+Of a series of checkpoints one model is built and the weights of each are read straight from its files
+(`read_weights`). Only where the names in the files are not those of the model does transformers load it.
+"""
+
+import importlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from torch import Tensor, nn
+
+from quantascope.models.hugging_face.families import FAMILIES
+from quantascope.runs.artefact import read_tensors
+from quantascope.runs.errors import DamagedArtefact, InvalidConfig
+
+_RESTORE = "restore it, or save it again with save_pretrained"
+
+
+def load_pretrained(
+    folder: Path | str, *, dtype: torch.dtype = torch.float32, attention: str = "eager"
+) -> nn.Module:
+    """The causal language model in a folder, in evaluation mode; attention is `eager` or `sdpa`."""
+    folder = Path(folder)
+    _config_text(folder)
+    return _from_pretrained(folder, attn_implementation=attention).to(dtype).eval()
+
+
+def read_weights(shards: Sequence[Path]) -> dict[str, Tensor]:
+    """The weights in the safetensors files of one checkpoint, named as in the model, tied ones under each name."""
+    folder = shards[0].parent
+    outline = _outline(_config_text(folder))
+    tensors: dict[str, Tensor] = {}
+    for shard in shards:
+        tensors |= read_tensors(shard, made_by=None, remedy=_RESTORE)[0]
+    return outline.named(tensors) or _from_pretrained(folder).state_dict()
+
+
+@dataclass(frozen=True, eq=False)
+class _Outline:
+    """The tensors that a model has, by name and shape; `tied` ones by the name of the one that they are."""
+
+    shapes: Mapping[str, torch.Size]
+    tied: Mapping[str, str]
+    body: str
+    older: Mapping[str, str]
+
+    def named(self, found: Mapping[str, Tensor]) -> dict[str, Tensor] | None:
+        """The tensors as the model names them, or nothing if some are missing or of another shape."""
+        known = {self._name(name): tensor for name, tensor in found.items()}
+        for one, other in [*self.tied.items(), *((own, name) for name, own in self.tied.items())]:
+            if one not in known and other in known:
+                known[one] = known[other]
+        fits = all(name in known and known[name].shape == shape for name, shape in self.shapes.items())
+        return {name: known[name] for name in self.shapes} if fits else None
+
+    def _name(self, name: str) -> str:
+        """A checkpoint may be of the body alone, or older than a name."""
+        renamed = [new + name.removeprefix(old) for old, new in self.older.items() if name.startswith(old)]
+        return next((one for one in (name, f"{self.body}.{name}", *renamed) if one in self.shapes), name)
+
+
+@lru_cache(maxsize=8)
+def _outline(config_text: str) -> _Outline:
+    """The outline of the model that a config.json describes; it takes no memory."""
+    transformers = _transformers()
+    values = json.loads(config_text)
+    with _one_line(f"the config.json of model type '{values.get('model_type')}'"):
+        config = transformers.CONFIG_MAPPING[values.get("model_type")].from_dict(values)
+        with torch.device("meta"):
+            module = transformers.AutoModelForCausalLM.from_config(config)
+    first: dict[int, str] = {}
+    names = {
+        name: first.setdefault(id(value), name) for name, value in module.named_parameters(remove_duplicate=False)
+    }
+    return _Outline(
+        shapes={name: value.shape for name, value in module.state_dict().items()},
+        tied={name: own for name, own in names.items() if name != own},
+        body=module.base_model_prefix,
+        older=FAMILIES[config.model_type].older if config.model_type in FAMILIES else {},
+    )
+
+
+def _config_text(folder: Path) -> str:
+    file = folder / "config.json"
+    if not file.is_file():
+        raise DamagedArtefact(
+            f"{folder} has no config.json, so it is no saved model; save checkpoints with save_pretrained, or "
+            "open them without read_pretrained"
+        )
+    with _one_line(str(file)):
+        text = file.read_text(encoding="utf-8")
+        if not isinstance(json.loads(text), dict):
+            raise ValueError("it is no JSON object")
+        return text
+
+
+def _from_pretrained(folder: Path, **asked: Any) -> nn.Module:
+    """What transformers loads; a tensor that it would have to make up is an error."""
+    transformers = _transformers()
+    # A bar for each of many checkpoints, each of which is read several times, would bury everything else.
+    bars = transformers.utils.logging
+    shown = bars.is_progress_bar_enabled()
+    bars.disable_progress_bar()
+    try:
+        with _one_line(str(folder)):
+            module, report = transformers.AutoModelForCausalLM.from_pretrained(
+                folder,
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+                output_loading_info=True,
+                **asked,
+            )
+    finally:
+        if shown:
+            bars.enable_progress_bar()
+    if missing := sorted(report["missing_keys"]):
+        raise DamagedArtefact(f"{folder} lacks {len(missing)} tensors, such as '{missing[0]}'; {_RESTORE}")
+    return module
+
+
+def _transformers() -> Any:
+    try:
+        return importlib.import_module("transformers")  # which no type checker should read
+    except ImportError:
+        raise InvalidConfig("transformers is not installed; pip install 'quantascope[transformers]'") from None
+
+
+@contextmanager
+def _one_line(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (SafetensorError, OSError, ValueError, KeyError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise DamagedArtefact(f"{what} holds no causal language model to read ({reason}); {_RESTORE}") from error

@@ -1,0 +1,10 @@
+"""`Progress`: how a long computation says how far it is."""
+
+from typing import Protocol, runtime_checkable
+
+
+@runtime_checkable
+class Progress(Protocol):
+    """Called a few times a second with the steps taken, the latest loss and, where it is counted, what is acquired."""
+
+    def __call__(self, step: int, loss: float, acquired: int | None = None) -> None: ...
