@@ -163,7 +163,7 @@ def test_agreement_through_time_ends_with_that_of_the_finished_source(fitted):
 def test_a_trace_tells_what_was_executed(fitted):
     told = trace(fitted, 346, {"L0.Q0": "a description"})
     model = fitted.model
-    (output,) = decode(model, [prompt(346)], end=END, limit=LONGEST_OUTPUT)
+    (output,) = decode(model, [prompt(346)], end=END, limit=LONGEST_OUTPUT, padding=PAD)
     assert told.output == tuple(VOCABULARY[token] for token in output)
     assert told.right == ("three", "hundred", "forty", "six", "EOS")
     assert told.to_json()["number"] == 346

@@ -49,14 +49,14 @@ class HuggingFaceDecoder(nn.Module):
 
     def forward(self, events: Events) -> Float[Tensor, "events vocabulary"]:
         """Logits of every event."""
-        return self._head(self._normed(events)[events.example, events.position])
+        return self._head(_packed(self._normed(events), events).index_select(0, events.event_rows))
 
     def run(self, events: Events) -> Execution:
         """A forward pass with what it did on the way."""
         with _watched(self._layers) as passed:
             logits = self(events)
-        updates = [(left - entered).flatten(0, 1)[events.rows] for entered, left in passed]
-        return Execution(logits, passed[0][0].flatten(0, 1)[events.rows], updates)
+        updates = [_packed(left - entered, events) for entered, left in passed]
+        return Execution(logits, _packed(passed[0][0], events), updates)
 
     def resume(
         self, stream: Float[Tensor, "tokens width"], events: Events, *, block: int
@@ -65,7 +65,7 @@ class HuggingFaceDecoder(nn.Module):
         if not 0 <= block <= self.depth:
             raise InvalidConfig(f"there is no block {block} to resume at; give 0 to {self.depth}")
         if block == self.depth:
-            return self._head(self._norm(stream[events.event_rows]))
+            return self._head(self._norm(stream.index_select(0, events.event_rows)))
         with _entering(self._layers, block, spread(stream, events.rows, *events.tokens.shape)):
             return self(events)
 
@@ -140,10 +140,15 @@ class HuggingFaceDecoder(nn.Module):
         return cast(Any, self.module).get_output_embeddings()
 
 
+def _packed(grid: Float[Tensor, "examples length width"], events: Events) -> Float[Tensor, "tokens width"]:
+    """The rows of the valid tokens."""
+    return grid.flatten(0, 1).index_select(0, events.rows)
+
+
 def attention_mask(events: Events) -> Int[Tensor, "examples length"]:
     """1 for the valid tokens, 0 for padding."""
     place = torch.arange(events.tokens.shape[1], device=events.tokens.device)
-    return (place < events.length[:, None]).long()
+    return (place < events.length.unsqueeze(1)).long()
 
 
 def _epsilon(norm: nn.Module) -> float:
