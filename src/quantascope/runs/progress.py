@@ -5,6 +5,6 @@ from typing import Protocol, runtime_checkable
 
 @runtime_checkable
 class Progress(Protocol):
-    """Called a few times a second with the steps taken, the latest loss and, where it is counted, what is acquired."""
+    """Called a few times a second with steps taken, the latest loss and, where counted, what is acquired."""
 
     def __call__(self, step: int, loss: float, acquired: int | None = None) -> None: ...
