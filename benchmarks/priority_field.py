@@ -18,7 +18,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
-from quantascope.discovery import ModuleLosses, PriorityField, Rule, factorize, priority_field
+from quantascope.sources.losses import ModuleLosses
+from quantascope.discovery import (PriorityField, Rule, factorize, priority_field)
 from quantascope.discovery.field import Interval, resolve_groups
 from quantascope.models import Transformer
 from quantascope.models.transformer import Block

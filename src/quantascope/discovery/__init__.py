@@ -1,6 +1,6 @@
 """Where priority went during training, and the quanta that it is made of."""
 
-from quantascope.discovery.complexity import effective_groups, hidden_unit_groups, packet_complexity
+from quantascope.discovery.complexity import effective_groups, packet_complexity
 from quantascope.discovery.corrective import assign_jointly, factorize_corrective
 from quantascope.discovery.factorize import assign, check_threshold, explained_share, factorize, negative_mass
 from quantascope.discovery.factors import Factors
@@ -14,12 +14,10 @@ from quantascope.discovery.ordering import (
     ordering,
 )
 from quantascope.discovery.recurrence import Match, Recurrence, chance_matches, chance_within, match, recurrence
-from quantascope.sources.losses import ModuleLosses
 
 __all__ = [
     "Factors",
     "Match",
-    "ModuleLosses",
     "Ordering",
     "PriorityField",
     "Recurrence",
@@ -34,7 +32,6 @@ __all__ = [
     "factorize",
     "factorize_corrective",
     "factorize_fingerprints",
-    "hidden_unit_groups",
     "improvement",
     "improvement_correlation",
     "match",

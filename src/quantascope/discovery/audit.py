@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 
-from quantascope.discovery import ModuleLosses, PriorityField, priority_field
+from quantascope.sources.losses import ModuleLosses
+from quantascope.discovery import (PriorityField, priority_field)
 from quantascope.runs.artefact import read_json
 from quantascope.sources.trained import NamingSource, Source, read_source
 from quantascope.training.audit import Finding, audit

@@ -41,17 +41,3 @@ def effective_groups(energy: Float[np.ndarray, "factors groups"]) -> Float[np.nd
         )
     share = energy / energy.max(1, keepdims=True)
     return share.sum(1) ** 2 / (share**2).sum(1)
-
-
-def hidden_unit_groups(*, inputs: int, hidden: int, outputs: int) -> Int[np.ndarray, " parameters"]:
-    """Group of each parameter of a two-layer MLP, laid out as weight in, bias in, weight out, bias out.
-
-    The weights are [hidden, inputs] and [outputs, hidden], row by row, as torch's linear layers have them.
-
-    >>> hidden_unit_groups(inputs=2, hidden=2, outputs=1)
-    array([0, 0, 1, 1, 0, 1, 0, 1, 2])
-    """
-    unit = np.arange(hidden)
-    return np.concatenate(
-        [np.repeat(unit, inputs), unit, np.tile(unit, outputs), np.full(outputs, hidden, dtype=unit.dtype)]
-    )

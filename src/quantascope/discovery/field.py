@@ -34,7 +34,8 @@ from quantascope.discovery.linearized import Linearized, Parameters
 from quantascope.discovery.memory import examples_within
 from quantascope.runs.artefact import read_tensors, write_tensors
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
-from quantascope.sources.losses import EventLosses, Examples, NamedOnce
+from quantascope.sources.losses import EventLosses, NamedOnce
+from quantascope.tasks.task import Examples
 from quantascope.training import Trajectory
 
 Rule = Literal["gradient", "path"]

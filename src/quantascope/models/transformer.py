@@ -9,11 +9,13 @@ Attention is an explicit softmax, since the fused kernels cannot be differentiat
 
 import math
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from pydantic import model_validator
 from torch import Tensor, nn
 
+from quantascope.models.hidden_units import hidden_unit_groups
 from quantascope.models.grid import Grid, Queries, grid_of, spread
 from quantascope.models.residual import Execution, Interface
 from quantascope.runs.config import Config, Positive
@@ -159,3 +161,17 @@ def read_memory(
     """One head: softmax of scaled products, closed where the bias is -inf."""
     scale = 1 / math.sqrt(query.shape[-1])
     return torch.baddbmm(bias, query, key.transpose(1, 2), alpha=scale).softmax(-1) @ value
+
+
+def hidden_units(config: TransformerConfig) -> dict[str, dict[str, Int[np.ndarray, " entries"]]]:
+    """For each block the parameters of its MLP, and the hidden unit of each of their entries."""
+    width, hidden = config.width, config.hidden
+    groups = hidden_unit_groups(inputs=width, hidden=hidden, outputs=width)
+    parts = dict(zip(_MLP, np.split(groups, np.cumsum([width * hidden, hidden, width * hidden])), strict=True))
+    return {
+        f"block {block}": {f"blocks.{block}.{name}": own for name, own in parts.items()}
+        for block in range(config.blocks)
+    }
+
+
+_MLP = ("up.weight", "up.bias", "down.weight", "down.bias")

@@ -10,9 +10,12 @@ from types import ModuleType
 from quantascope.program import Program
 from quantascope.program.source import load_module, program_in, split_entry
 from quantascope.runs.errors import InvalidConfig
+from quantascope.tasks.number_naming.task import task as number_naming
 from quantascope.tasks.sequence import SequenceTask
 
 BUILT_IN = ("english", "french", "addition")
+NUMBER_NAMING = "number-naming"
+"""The task of the paper's source, which the English program writes too."""
 
 
 def find_program(where: str) -> Program:
@@ -26,13 +29,25 @@ def find_program(where: str) -> Program:
 
 
 def find_task(where: str) -> SequenceTask:
-    """The task of a program, found beside its entry as `task`."""
-    module, _ = _module(where)
-    task = getattr(module, "task", None)
+    """A task by name, or that of `FILE.py`, found there as `task` or, as in `FILE.py:name`, by its name.
+
+    >>> find_task("number-naming").end
+    'EOS'
+    """
+    if where == NUMBER_NAMING:
+        return number_naming
+    module, named = _module(where)
+    found = getattr(module, named or "task", None)
+    task = found if isinstance(found, SequenceTask) else getattr(module, "task", None)
     if not isinstance(task, SequenceTask):
         file = Path(module.__file__ or where).name
-        raise InvalidConfig(f"{file} has no task; let it hold `task = SequenceTask(…)` beside the entry")
+        raise InvalidConfig(f"{file} has no task; let it hold `task = SequenceTask(…)`, or name it: {file}:NAME")
     return task
+
+
+def is_built_in(where: str) -> bool:
+    """Whether a program or task comes with quantascope, so that nothing of the user's runs."""
+    return split_entry(where)[0] in (NUMBER_NAMING, *BUILT_IN)
 
 
 def _module(where: str) -> tuple[ModuleType, str | None]:

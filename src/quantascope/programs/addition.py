@@ -8,6 +8,7 @@ import random
 from enum import Enum
 
 from quantascope.program import Registry, State, when
+from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.sequence import SequenceTask
 
 COLUMNS = 3
@@ -138,6 +139,25 @@ TRAINING, DEVELOPMENT, EVALUATION = 300, 1024, 8192
 DRAWN = pairs(TRAINING + DEVELOPMENT + EVALUATION, seed=1)
 
 
+def further(count: int, seed: int) -> tuple[Pair, ...]:
+    """Pairs outside every panel, in random order."""
+    taken, draw, found = set(DRAWN), random.Random(4_000_003 + seed), []
+    while len(found) < count:
+        pair = divmod(draw.randrange(10 ** (2 * COLUMNS)), 10**COLUMNS)
+        if pair not in taken:
+            found.append(pair)
+    return tuple(found)
+
+
+def read_pair(text: str) -> Pair:
+    """The pair that a person types, as in 12+345."""
+    left, plus, right = text.replace(" ", "").partition("+")
+    most = 10**COLUMNS - 1
+    if not plus or not all(part.isdecimal() and int(part) <= most for part in (left, right)):
+        raise InvalidConfig(f"'{text}' is no sum; give two numbers up to {most}, as in 12+345")
+    return int(left), int(right)
+
+
 task = SequenceTask(
     vocabulary=("PAD", "BOS", "SEP", END, "+", *DIGITS),
     positions=2 * COLUMNS + 8,
@@ -150,4 +170,7 @@ task = SequenceTask(
         "carried_through": lambda: tuple(pair for pair in DRAWN[-EVALUATION:] if carried_through(pair)),
     },
     reported=("evaluation", "carried_through"),
+    end=END,
+    read=read_pair,
+    pool=further,
 )

@@ -10,10 +10,10 @@ from enum import Enum
 from typing import NamedTuple
 
 from quantascope.program import Registry, State, when
-from quantascope.tasks.number_naming import LARGEST, PANELS, POSITIONS, VOCABULARY, number_name
+from quantascope.tasks.number_naming import LARGEST, PANELS
 from quantascope.tasks.number_naming.oracle import TEENS, TENS, UNITS
+from quantascope.tasks.number_naming.task import task as task
 from quantascope.tasks.number_naming.tokens import EOS
-from quantascope.tasks.sequence import SequenceTask
 
 LEXICON = (*UNITS, *TEENS, *TENS, "hundred", "thousand", EOS)
 
@@ -233,13 +233,3 @@ def predict(state: State) -> str | None:
         if close:
             return emit_eos(boundary)
     return None
-
-
-task = SequenceTask(
-    vocabulary=VOCABULARY,
-    positions=POSITIONS,
-    prompt=str,
-    answer=lambda number: (*number_name(number), EOS),
-    panels=PANELS,
-    reported=("balanced", "zero_gap", "short_tail"),
-)

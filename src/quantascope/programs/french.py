@@ -12,6 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from quantascope.program import Registry, State, when
+from quantascope.tasks.number_naming.task import read_number
 from quantascope.tasks.sequence import SequenceTask
 
 END = "EOS"
@@ -291,6 +292,18 @@ def drawn() -> dict[str, tuple[int, ...]]:
     return {panel: tuple(sorted(numbers)) for panel, numbers in lists.items()}
 
 
+def further(count: int, seed: int) -> tuple[int, ...]:
+    """Numbers of three to six digits outside every panel, in random order."""
+    taken = {number for numbers in drawn().values() for number in numbers}
+    draw, found = random.Random(4_000_003 + seed), []
+    while len(found) < count:
+        digits = draw.randrange(3, 7)
+        number = draw.randrange(10 ** (digits - 1), 10**digits)
+        if number not in taken:
+            found.append(number)
+    return tuple(found)
+
+
 task = SequenceTask(
     vocabulary=("PAD", "BOS", "SEP", END, *"0123456789", *(word for word in LEXICON if word != END)),
     positions=24,
@@ -303,4 +316,6 @@ task = SequenceTask(
         "vigesimal": lambda: tuple(number for number in drawn()["evaluation"] if is_vigesimal(number)),
     },
     reported=("evaluation", "vigesimal"),
+    read=read_number,
+    pool=further,
 )

@@ -8,7 +8,7 @@ import difflib
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar, cast, get_args
+from typing import Annotated, Any, ClassVar, TypeVar, cast, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -48,6 +48,9 @@ class Config(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, protected_namespaces=())
+
+    KIND: ClassVar[str] = ""
+    """What a run of this config is called in its folder; the name of the class may change, this may not."""
 
     @classmethod
     def parse(cls: type[AnyConfig], values: Mapping[str, Any]) -> AnyConfig:

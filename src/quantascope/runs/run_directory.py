@@ -7,18 +7,102 @@ the process dies.
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from quantascope.runs.artefact import read_json, remove_partials, write_json
 from quantascope.runs.config import Config, differences
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch, StorageFailed
 from quantascope.runs.provenance import made_with
 
-FORMAT = 1
+FORMAT = 2
+CONFIG = "config.json"
+AnyConfig = TypeVar("AnyConfig", bound=Config)
+
+
+@dataclass(frozen=True)
+class RunDescription:
+    """What `config.json` says of a run."""
+
+    path: Path
+    kind: str
+    hash: str
+    config: dict[str, Any]
+    made_with: dict[str, str]
+
+    def parse(self, config: type[AnyConfig], *, make: str) -> AnyConfig:
+        """The config of a run that must be of this class; `make` is the command that makes one."""
+        if self.kind != config.KIND:
+            raise RunMismatch(
+                f"{self.path} is a run of '{self.kind}', not of '{config.KIND}'; make one with {make}"
+            )
+        found = config.parse(self.config)
+        if found.hash() != self.hash:
+            raise DamagedArtefact(
+                f"the config in {self.path / CONFIG} is not the one whose hash it states; restore the file"
+            )
+        return found
+
+
+def is_run(path: Path) -> bool:
+    """Whether a folder is a run of ours; the `config.json` of a saved Hugging Face model makes none."""
+    file = path / CONFIG
+    return file.is_file() and "format" in _read_object(file)
+
+
+def read_run(path: Path) -> RunDescription:
+    """What a run folder says of itself; whatever is no run of this version is refused by name."""
+    file = path / CONFIG
+    if not file.is_file():
+        what = "has no config.json" if path.is_dir() else "is not a folder"
+        raise DamagedArtefact(f"{path} {what}, so it is not a run; make one with quantascope train")
+    found = _read_object(file)
+    if "format" not in found or not isinstance(found.get("config"), dict):
+        raise DamagedArtefact(f"{file} is not the config of a quantascope run; choose another folder")
+    if found["format"] != FORMAT:
+        raise RunMismatch(
+            f"{path} has run format {found['format']}, and this version of quantascope reads format {FORMAT}; "
+            "make the run again, or read it with the version that made it"
+        )
+    kind, digest, made = found.get("kind"), found.get("hash"), found.get("made_with")
+    if not isinstance(kind, str) or not isinstance(digest, str) or not isinstance(made, dict):
+        raise DamagedArtefact(f"{file} does not say kind, hash and software of its run; restore the file")
+    return RunDescription(path, kind, digest, found["config"], made)
+
+
+def _read_object(file: Path) -> dict[str, Any]:
+    found = read_json(file)
+    if not isinstance(found, dict):
+        raise DamagedArtefact(f"{file} is not the config of a quantascope run; choose another folder")
+    return found
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder against other writers; the system releases it when the process dies."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT)
+    except OSError as error:
+        raise StorageFailed(
+            f"cannot write to {folder}: {error.strerror}; mend permissions or write elsewhere"
+        ) from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunMismatch(
+                f"{folder} is in use by another process; wait for it or use another folder"
+            ) from None
+        except OSError as error:
+            raise StorageFailed(f"cannot lock {folder}: {error.strerror}; use a local folder") from error
+        remove_partials(folder)
+        yield
+    finally:
+        os.close(handle)
 
 
 def read_settings(file: Path | None) -> dict[str, Any]:
@@ -49,43 +133,31 @@ class RunDirectory:
         if not run._holds_config():
             with run.locked():
                 if not run._holds_config():  # no other process was faster
-                    write_json(run.path / "config.json", run._description())
+                    write_json(run.path / CONFIG, run._description())
         run._check_config()
         return run
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the run against other writers."""
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self.path / ".lock", os.O_RDWR | os.O_CREAT)
-        except OSError as error:
-            raise StorageFailed(
-                f"cannot write to {self.path}: {error.strerror}; mend permissions or write elsewhere"
-            ) from error
-        try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise RunMismatch(
-                    f"{self.path} is in use by another process; wait for it or use another folder"
-                ) from None
-            except OSError as error:
-                raise StorageFailed(f"cannot lock {self.path}: {error.strerror}; use a local folder") from error
-            remove_partials(self.path)
+        with locked(self.path):
             yield
-        finally:
-            os.close(handle)
+
+    def complete(self, files: Iterable[str], make: Callable[["RunDirectory"], None]) -> None:
+        """Make the run unless its `files` are there, under its lock; what is half made is resumed by `make`."""
+        with self.locked():
+            if not all((self.path / file).exists() for file in files):
+                make(self)
 
     @property
     def made_with(self) -> dict[str, str]:
         """The software that began this run."""
-        return read_json(self.path / "config.json").get("made_with", {})
+        return read_run(self.path).made_with
 
     def _description(self) -> dict[str, Any]:
         return {
             "format": FORMAT,
-            "kind": type(self.config).__name__,
+            "kind": self.config.KIND or type(self.config).__name__,
             "hash": self.hash,
             "config": self.config.model_dump(mode="json"),
             "made_with": made_with(),
@@ -94,7 +166,7 @@ class RunDirectory:
     def _holds_config(self) -> bool:
         """Whether this is a run already; a folder of other things is left alone."""
         try:
-            if (self.path / "config.json").exists():
+            if (self.path / CONFIG).exists():
                 return True
             # Hidden files are our lock and what a killed process left half written.
             occupied = self.path.is_dir() and any(not f.name.startswith(".") for f in self.path.iterdir())
@@ -107,16 +179,13 @@ class RunDirectory:
         return False
 
     def _check_config(self) -> None:
-        file = self.path / "config.json"
-        found, wanted = read_json(file), self._description()
-        if not isinstance(found, dict) or not isinstance(found.get("config"), dict):
-            raise DamagedArtefact(f"{file} is not the config of a quantascope run; choose another folder")
-        if found.get("kind") != wanted["kind"]:
+        found, wanted = read_run(self.path), self._description()
+        if found.kind != wanted["kind"]:
             raise RunMismatch(
-                f"{self.path} is a run of {found.get('kind')}, not of {wanted['kind']}; choose another folder"
+                f"{self.path} is a run of '{found.kind}', not of '{wanted['kind']}'; choose another folder"
             )
-        if found.get("format") != FORMAT or found.get("hash") != self.hash:
-            changes = "; ".join(differences(found["config"], wanted["config"])[:3]) or "its format"
+        if found.hash != self.hash:
+            changes = "; ".join(differences(found.config, wanted["config"])[:3]) or "its hash"
             raise RunMismatch(
                 f"{self.path} belongs to another config ({changes}); choose another folder or remove it"
             )

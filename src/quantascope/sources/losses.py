@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -23,15 +23,6 @@ from quantascope.training.trajectory import shared_names
 
 EventLosses = Callable[[Mapping[str, Tensor], Any], Tensor]
 """One loss per event from named tensors and a batch."""
-
-
-@runtime_checkable
-class Examples(Protocol):
-    """Examples that are cut in ranges; each holds one or more events."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, examples: slice, /) -> Any: ...
 
 
 @dataclass(frozen=True)

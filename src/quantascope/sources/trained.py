@@ -1,9 +1,7 @@
-"""The source of a discovery: one Transformer that learns to name numbers, with its trajectory."""
+"""A source trained here: a Transformer on a sequence task, with its trajectory."""
 
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -11,13 +9,18 @@ import torch
 from torch import Tensor, nn
 
 from quantascope.models import Predictions, Transformer, TransformerConfig, predict
-from quantascope.runs.artefact import read_json, read_table, write_table
+from quantascope.models.transformer import hidden_units
+from quantascope.programs import NUMBER_NAMING, find_task
+from quantascope.runs.artefact import read_table, write_table
 from quantascope.runs.config import Config, Count, Positive
-from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
+from quantascope.runs.errors import DamagedArtefact
 from quantascope.runs.progress import Progress
-from quantascope.runs.run_directory import RunDirectory, read_settings
+from quantascope.runs.run_directory import RunDirectory, read_run, read_settings
+from quantascope.sources.losses import ModuleLosses
+from quantascope.sources.source import Source
+from quantascope.sources.user_file import check_named, keep_file
 from quantascope.tasks.events import Events
-from quantascope.tasks.number_naming import PANELS, POSITIONS, VOCABULARY, length_balanced, naming_events
+from quantascope.tasks.sequence import SequenceTask
 from quantascope.training import (
     History,
     Objective,
@@ -28,21 +31,23 @@ from quantascope.training import (
     Trajectory,
     train,
 )
-from quantascope.training.checkpoint_names import find_checkpoints
 
 METRICS = "metrics.parquet"
-REPORTED = ("training", "test", "zero_gap", "short_tail")
-"""Panels that a trained network is shown on."""
+KEPT_TASK = "task.py"
+MAKE = "quantascope train TASK --out RUN"
 
 
-class NamingSource(Config):
-    """A Transformer on the full batch of training events; by default the paper's reference source.
+class SourceConfig(Config):
+    """A Transformer on the full batch of a task's training events; by default the paper's reference source.
 
     Checkpoints are kept at the ends of equal intervals, where priority is measured, and at `replays` even steps,
     which a Q-model replays.
     """
 
-    split: Literal["compositional", "length_balanced"] = "compositional"
+    KIND: ClassVar[str] = "source"
+
+    task: str = NUMBER_NAMING
+    trained_on: str = "training"
     model: TransformerConfig = TransformerConfig()
     steps: Positive = 5000
     optimizer: OptimizerConfig = OptimizerConfig(name="sgd", learning_rate=0.03)
@@ -72,153 +77,125 @@ class NamingSource(Config):
             checkpoints=tuple(sorted({*self.interval_steps, *self.replay_steps})),
         )
 
-    def numbers(self) -> tuple[int, ...]:
-        """The numbers that are trained on."""
-        return PANELS["training"]() if self.split == "compositional" else length_balanced(300, seed=self.seed)
-
-    def build(self) -> Transformer:
+    def build(self, task: SequenceTask) -> Transformer:
         """The network before training."""
-        return Transformer(vocabulary=len(VOCABULARY), positions=POSITIONS, config=self.model, seed=self.seed)
+        return Transformer(
+            vocabulary=len(task.vocabulary), positions=task.positions, config=self.model, seed=self.seed
+        )
 
 
-@dataclass(frozen=True, eq=False)
-class Source:
-    """A trained source: its config, losses and checkpoints."""
-
-    config: NamingSource
-    path: Path
-    history: History
-
-    @cached_property
-    def trajectory(self) -> Trajectory:
-        """All checkpoints that were kept."""
-        return Trajectory.open(self.path)
-
-    @cached_property
-    def events(self) -> Events:
-        """The training events."""
-        return naming_events(self.config.numbers())
-
-    def model(self, step: int | None = None) -> Transformer:
-        """The network after so many steps; after the last if none is given."""
-        model = self.config.build()
-        model.load_state_dict(self.trajectory.at([self.config.steps if step is None else step]).load(0))
-        return model.eval()
-
-    def summary(self) -> dict[str, int | float]:
-        """What became of the training, in three numbers."""
-        return {
-            "steps": self.config.steps,
-            "train_loss": float(self.step_loss[-1]),
-            "rising_share": self.rising_share,
-        }
-
-    @property
-    def step_loss(self) -> np.ndarray:
-        """Training loss before each update."""
-        return self.history.train_loss[1:]
-
-    @property
-    def rising_share(self) -> float:
-        """Share of updates after which the training loss was higher."""
-        return float((np.diff(self.step_loss) > 0).mean()) if len(self.step_loss) > 1 else 0.0
-
-
-def read_naming_config(file: Path | None, *, seed: int | None) -> NamingSource:
-    """The source that a JSON file describes, or the paper's; with another seed if one is given."""
-    config = NamingSource.parse(read_settings(file))
+def read_source_config(file: Path | None, *, task: str, seed: int | None) -> SourceConfig:
+    """The source that a JSON file describes, or the paper's; of this task, with another seed if one is given."""
+    config = SourceConfig.parse({"task": task, **read_settings(file)})
     return config if seed is None else config.replace({"seed": seed})
 
 
-def learn_naming(
-    config: NamingSource, path: Path, progress: Progress | None = None, pace: Pace | None = None
+def train_source(
+    config: SourceConfig, path: Path, progress: Progress | None = None, pace: Pace | None = None
 ) -> Source:
-    """Train, or take up, or just read the source of this config at `path`."""
+    """Train, resume or read the source of this config at `path`."""
+    task = find_task(config.task)
+    task.panel(config.trained_on)
     run = RunDirectory.open(path, config)
-    with run.locked():
-        if not (path / METRICS).exists():
-            events = naming_events(config.numbers())
-            history = train(
-                config.build(),
-                batches=lambda step: events,
-                objective=NAMING_OBJECTIVE,
-                config=config.training,
-                seed=config.seed,
-                evaluate=lambda model: {},
-                run=run,
-                progress=progress,
-                pace=pace,
-            )
-            write_table(path / METRICS, history.to_table(), made_by=run.hash)
-        return Source(config, path, History.from_table(read_table(path / METRICS, made_by=run.hash)))
+    keep_file(run, config.task, KEPT_TASK)
 
-
-def read_source(path: Path) -> Source:
-    """The trained source in a run directory."""
-    file = path / "config.json"
-    if not file.is_file():
-        if path.is_dir() and find_checkpoints(path):
-            raise DamagedArtefact(
-                f"{path} holds checkpoints but is not a run of number naming; measure your own model with "
-                "quantascope.priority_field, as docs/discovery.md shows"
-            )
-        raise DamagedArtefact(f"{path} is not a run; make one with quantascope train number-naming --out {path}")
-    found: Any = read_json(file)
-    if not isinstance(found, dict) or not isinstance(found.get("config"), dict):
-        raise DamagedArtefact(f"{file} is not the config of a quantascope run; choose another folder")
-    if found.get("kind") != NamingSource.__name__:
-        raise RunMismatch(
-            f"{path} is a run of {found.get('kind')}, not of number naming; "
-            "make one with quantascope train number-naming"
+    def make(run: RunDirectory) -> None:
+        events = task.events(task.panel(config.trained_on))
+        history = train(
+            config.build(task),
+            batches=lambda step: events,
+            objective=OBJECTIVE,
+            config=config.training,
+            seed=config.seed,
+            evaluate=lambda model: {},
+            run=run,
+            progress=progress,
+            pace=pace,
         )
-    run = RunDirectory.open(path, NamingSource.parse(found["config"]))
+        write_table(path / METRICS, history.to_table(), made_by=run.hash)
+
+    run.complete([METRICS], make)
+    return _source(config, path, task)
+
+
+def read_source(path: Path, *, task: str | None = None) -> Source:
+    """The trained source in a run folder; a task in a file runs only if it is named, and is the one kept there."""
+    config = read_run(path).parse(SourceConfig, make=MAKE)
     if not (path / METRICS).exists():
         raise DamagedArtefact(
-            f"{path} is not trained to its end; quantascope train number-naming --out {path} takes it up"
+            f"{path} is not trained to its end; quantascope train {config.task} --out {path} resumes it"
         )
-    history = History.from_table(read_table(path / METRICS, made_by=run.hash))
-    assert isinstance(run.config, NamingSource)
-    return Source(run.config, path, history)
+    check_named(path / KEPT_TASK, config.task, task, option="--task")
+    return _source(config, path, find_task(task or config.task))
 
 
-def cross_entropy(logits: Tensor, events: Events, step: int) -> Tensor:
+def source_config(source: Source) -> SourceConfig:
+    """The config of a source that was trained here."""
+    return read_run(source.folder).parse(SourceConfig, make=MAKE)
+
+
+def _source(config: SourceConfig, path: Path, task: SequenceTask) -> Source:
+    history = History.from_table(read_table(path / METRICS, made_by=config.hash()))
+    trajectory = Trajectory.open(path)
+
+    def model_at(step: int) -> Transformer:
+        model = config.build(task)
+        model.load_state_dict(trajectory.at([step]).load(0))
+        return model.eval()
+
+    return Source(
+        folder=path,
+        identity=config.hash(),
+        trajectory=trajectory.at(config.interval_steps),
+        losses=ModuleLosses(config.build(task)),
+        layers={f"block {block}": f"blocks.{block}.*" for block in range(config.model.blocks)},
+        task=task,
+        trained_on=config.trained_on,
+        model_at=model_at,
+        replay_steps=tuple(config.replay_steps) if config.replays else (),
+        hidden_units=hidden_units(config.model),
+        step_loss=history.train_loss[1:],
+    )
+
+
+def _cross_entropy(logits: Tensor, events: Events, step: int) -> Tensor:
     """Mean over events, in nats."""
     return nn.functional.cross_entropy(logits, events.target)
 
 
-NAMING_OBJECTIVE = Objective(forward=lambda model, events: model(events), terms={"cross_entropy": cross_entropy})
+OBJECTIVE = Objective(forward=lambda model, events: model(events), terms={"cross_entropy": _cross_entropy})
 
 
-def naming_table(source: Source, panels: tuple[str, ...]) -> pl.DataFrame:
-    """Accuracy on the training numbers and on what is untrained of other panels, whole and by digit length."""
-    rows, model = [], source.model()
+def source_summary(source: Source) -> dict[str, Any]:
+    """What became of the training, in three numbers."""
+    assert source.step_loss is not None
+    return {
+        "steps": source.steps[-1],
+        "train_loss": float(source.step_loss[-1]),
+        "rising_share": source.rising_share,
+    }
+
+
+def accuracy_table(source: Source) -> pl.DataFrame:
+    """Accuracy on the training inputs and on what is untrained of other panels, whole and by length of the prompt."""
+    task, model = source.sequence_task, source.model()
+    panels = dict.fromkeys(["training", source.task.roles.test or "training", *task.reported[1:]])
+    rows: list[tuple[Any, ...]] = []
     for panel in panels:
-        numbers = np.array(panel_numbers(source.config, panel))
-        predictions = predict(model, naming_events(numbers.tolist()))
-        length = np.char.str_len(numbers.astype(str))
-        rows.append(_row(panel, "all", predictions, np.full(len(numbers), True)))
+        inputs = source.inputs(panel)
+        predictions = predict(model, source.events(panel))
+        length = np.array([len(task.key(one)) for one in inputs])
+        rows.append(_row(panel, "all", predictions, np.full(len(inputs), True)))
         rows += [_row(panel, str(n), predictions, length == n) for n in np.unique(length)]
-    return pl.DataFrame(rows, orient="row", schema=["panel", "digits", "numbers", "token", "exact", "nll"])
+    return pl.DataFrame(rows, orient="row", schema=["panel", "length", "inputs", "token", "exact", "nll"])
 
 
-def panel_numbers(config: NamingSource, panel: str) -> tuple[int, ...]:
-    """The numbers of a panel for a source: those trained on, or what it was not shown of a held-out panel."""
-    if panel not in PANELS:
-        raise InvalidConfig(f"there is no panel '{panel}'; there are {', '.join(PANELS)}")
-    trained = config.numbers()
-    if panel == "training":
-        return trained
-    if panel == "contaminated":
-        return PANELS[panel]()
-    return tuple(number for number in PANELS[panel]() if number not in set(trained))
-
-
-def _row(panel: str, digits: str, predictions: Predictions, kept: np.ndarray) -> tuple[Any, ...]:
+def _row(panel: str, length: str, predictions: Predictions, kept: np.ndarray) -> tuple[Any, ...]:
     examples = torch.from_numpy(kept)
     events = examples[predictions.events.example]
     return (
         panel,
-        digits,
+        length,
         int(kept.sum()),
         float(predictions.correct[events].double().mean()),
         float(predictions.exact[examples].double().mean()),

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from quantascope.quanta.properties import Properties
 from quantascope.runs.errors import InvalidConfig, QuantascopeError
 from quantascope.tasks.events import Events
+from quantascope.tasks.task import Roles
 
 PAD, BOS, SEP = "PAD", "BOS", "SEP"
 
@@ -38,6 +40,17 @@ class SequenceTask:
     panels: Mapping[str, Callable[[], Iterable[Any]]] = field(repr=False)
     reported: tuple[str, ...] = ("evaluation",)
     """The panels on which accuracy is told."""
+    end: str = "EOS"
+    read: Callable[[str], Any] | None = None
+    """The input that a person types; without it, inputs are texts."""
+    describe: Callable[[Sequence[Any]], Properties] | None = None
+    """The property table of inputs; without it, events are described by their tokens."""
+    probes: Callable[[Sequence[Any]], Properties] | None = None
+    """Properties of which it is asked whether any single unit detects them."""
+    pool: Callable[[int, int], Sequence[Any]] | None = None
+    """So many inputs outside every panel, by a seed: a Q-model may be fitted on them without answers."""
+    whole: tuple[str, ...] = ()
+    """Panels that are asked whole, although they share inputs with the training panel."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "vocabulary", tuple(self.vocabulary))
@@ -53,6 +66,11 @@ class SequenceTask:
         for name in self.reported:
             if name not in self.panels:
                 raise InvalidConfig(f"there is no panel '{name}' to report; there are {', '.join(self.panels)}")
+
+    @property
+    def roles(self) -> Roles:
+        """Which panel serves which purpose, by their names."""
+        return Roles.of(self.panels, whole=self.whole)
 
     @cached_property
     def token(self) -> dict[str, int]:
@@ -72,6 +90,37 @@ class SequenceTask:
         """How many inputs of a panel are also in another."""
         known = {tuple(self.prompt(source)) for source in self.panel(other)}
         return sum(tuple(self.prompt(source)) in known for source in self.panel(panel))
+
+    def key(self, source: Any) -> tuple[str, ...]:
+        """An input is known by its prompt."""
+        return tuple(self.prompt(source))
+
+    def parse(self, text: str) -> Any:
+        """The input that a person types."""
+        source = text
+        if self.read is not None:
+            try:
+                source = self.read(text)
+            except QuantascopeError:
+                raise
+            except Exception as error:
+                raise InvalidConfig(
+                    f"'{text}' is no input here ({_short(error)}); give another"
+                ) from error
+        self.prompt_tokens(source)
+        return source
+
+    def right_answer(self, source: Any) -> tuple[str, ...] | None:
+        """The symbols of the right output, with the end."""
+        return tuple(self.answer(source))
+
+    def labels(self, inputs: Iterable[Any]) -> tuple[str, ...]:
+        """The symbol that is to be predicted at each event."""
+        return tuple(self.vocabulary[token] for token in self.events(inputs).target.tolist())
+
+    def properties(self, inputs: Sequence[Any]) -> Properties | None:
+        """The task's own property table, if it has one."""
+        return None if self.describe is None else self.describe(inputs)
 
     def prompt_tokens(self, source: Any) -> list[int]:
         """The tokens that ask about an input."""
@@ -112,5 +161,8 @@ def _told(what: str, compute: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
     except QuantascopeError:
         raise
     except Exception as error:
-        complaint = " ".join(str(error).split())
-        raise InvalidConfig(f"{what} raises {type(error).__name__}: {complaint}; mend the task") from error
+        raise InvalidConfig(f"{what} raises {_short(error)}; mend the task") from error
+
+
+def _short(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"

@@ -1,0 +1,59 @@
+"""The field of a source's panel, measured once and kept as `priority/RULE-PANEL.safetensors`."""
+
+import shutil
+from collections.abc import Callable
+from concurrent.futures import Executor
+from pathlib import Path
+
+from quantascope.discovery.field import PriorityField, Rule, priority_field
+from quantascope.runs.artefact import read_facts
+from quantascope.runs.config import fingerprint
+from quantascope.runs.errors import RunMismatch
+from quantascope.sources.source import Source
+
+FieldProgress = Callable[[str, int, int], None]
+"""Called with what is measured, how many intervals are done, and of how many."""
+
+
+def measure_field(
+    source: Source,
+    rule: Rule,
+    panel: str = "training",
+    *,
+    engine: Executor | None = None,
+    memory: float = 2e9,
+    progress: FieldProgress | None = None,
+) -> PriorityField:
+    """The field of a panel's events along the source's trajectory."""
+    made_by = fingerprint({"source": source.identity, "rule": rule, "panel": panel})
+    file = source.folder / "priority" / f"{rule}-{panel}.safetensors"
+    checkpoints = {str(step): source.trajectory.digest(index) for index, step in enumerate(source.steps)}
+    if file.exists():
+        _refuse_other_checkpoints(file, checkpoints)
+        return PriorityField.load(file, made_by=made_by)
+    parts = file.with_suffix(".parts")
+    measured = priority_field(
+        source.trajectory,
+        source.losses,
+        source.layers,
+        train=source.examples(),
+        events=None if panel == "training" else source.examples(panel),
+        rule=rule,
+        memory=memory,
+        engine=engine,
+        parts=parts,
+        progress=progress and (lambda done, of: progress(f"{rule} priority of {panel} events", done, of)),
+    )
+    measured.save(file, made_by=made_by, checkpoints=checkpoints)
+    shutil.rmtree(parts, ignore_errors=True)
+    return measured
+
+
+def _refuse_other_checkpoints(file: Path, checkpoints: dict[str, str]) -> None:
+    """Refuse a field of checkpoints that have changed since; one that does not say its checkpoints is taken."""
+    kept = read_facts(file).get("checkpoints", checkpoints)
+    other = [step for step, digest in checkpoints.items() if kept.get(step) != digest]
+    if other:
+        raise RunMismatch(
+            f"{file} was measured from another checkpoint of step {other[0]}; restore that, or remove the field"
+        )

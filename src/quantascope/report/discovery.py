@@ -1,0 +1,80 @@
+"""What a discovery found, as tables for people and as JSON for machines."""
+
+from typing import Any
+
+import numpy as np
+
+from quantascope.discovery.discover import Discovery
+from quantascope.discovery.factorize import MOST_FACTORS
+from quantascope.discovery.nulls.beside import explained_by_nmf, explained_by_svd
+from quantascope.report.tables import console, text_table
+
+
+def discovery_json(found: Discovery) -> dict[str, Any]:
+    """What was found, for machines."""
+    correlation = found.improvement_correlation
+    return {
+        "run": str(found.source.folder),
+        "rule": found.trained.rule,
+        "threshold": found.threshold,
+        "reliable": found.trained.reliable,
+        "completeness": found.trained.completeness,
+        "event_correlation": found.trained.event_correlation,
+        "rising_share": found.source.rising_share,
+        "layers": _layers(found),
+        "nll_correlation": None if np.isnan(correlation) else correlation,
+        "quanta": found.table().to_dicts(),
+    }
+
+
+def _layers(found: Discovery) -> list[dict[str, Any]]:
+    columns = (
+        found.trained.layers,
+        found.per_layer,
+        found.explained,
+        explained_by_svd(found),
+        explained_by_nmf(found),
+        found.negative,
+    )
+    return [
+        {
+            "layer": name,
+            "factors": int(count),
+            "explained": float(explained),
+            "svd": float(svd),
+            "nmf": float(nmf),
+            "negative_mass": float(negative),
+            "full": name in found.full_layers,
+        }
+        for name, count, explained, svd, nmf, negative in zip(*columns, strict=True)
+    ]
+
+
+def print_discovery(found: Discovery) -> None:
+    """The quanta of a source, earliest first, and how much they explain."""
+    trained = found.trained
+    quanta = text_table(
+        "quantum", "typical words", "acquired by step", "demand", "complexity", "explained %",
+        title=f"{len(found.factors)} quanta of {found.source.folder} at {100 * found.threshold:g} %", names=2,
+    )  # fmt: skip
+    for quantum, acquired, demand, complexity, explained, words in found.table().iter_rows():
+        size = "" if complexity is None else f"{complexity:.1f}"
+        quanta.add_row(quantum, words, f"{acquired:,}", f"{demand:.3f}", size, f"{100 * explained:.1f}")
+    layers = text_table(
+        "layer", "quanta", "explained %", "SVD %", "NMF %", "negative %", title="Held-out priority", names=0
+    )
+    for row in _layers(found):
+        name, count, *shares, full = row.values()
+        layers.add_row(name, f"{count}{'+' if full else ''}", *(f"{100 * share:.1f}" for share in shares))
+    console().print(quanta)
+    console().print(layers)
+    if found.full_layers:
+        print(
+            f"+ {', '.join(found.full_layers)}: {MOST_FACTORS} factors are the most that are looked for in a "
+            f"layer; there may be more above the threshold {found.threshold:g}."
+        )
+    print(
+        f"The {trained.rule} field accounts for {trained.completeness:.3f} of the loss change "
+        f"(correlation {trained.event_correlation:.3f} by event and interval).\n"
+        f"The mean acquisition curve follows held-out improvement with r = {found.improvement_correlation:.3f}."
+    )

@@ -1,0 +1,140 @@
+"""`Source`: everything that discovery needs to know of a trained network.
+
+    trajectory   its checkpoints, between which priority is measured
+    losses       one loss per event from named parameters
+    layers       which parameters make up which layer
+    task         what it was trained on, and on what it is asked
+
+`discover` and `explain` need no more. `fit`, `trace` and `intervene` also run the network: they ask for `model_at`,
+a `ResidualModel` at any checkpoint.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from quantascope.models.residual import ResidualModel
+from quantascope.runs.errors import InvalidConfig
+from quantascope.runs.run_directory import locked
+from quantascope.sources.losses import EventLosses
+from quantascope.tasks.events import Events
+from quantascope.tasks.sequence import SequenceTask
+from quantascope.tasks.task import Examples, Task
+from quantascope.training import Trajectory
+
+HiddenUnits = Mapping[str, Int[np.ndarray, " entries"]]
+"""Parameters of a layer by name, and the hidden unit of each of their entries."""
+Losses = Float[np.ndarray, " steps"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Source:
+    """A trained network as discovery sees it.
+
+    What is found is kept in `folder` and carries the `identity` of the source. `replay_steps` are the checkpoints
+    that a Q-model replays. `step_loss` is the training loss before each update, where it is known, and
+    `hidden_units` tells packet complexity what a layer is made of.
+    """
+
+    folder: Path
+    identity: str
+    trajectory: Trajectory
+    losses: EventLosses
+    layers: Mapping[str, str | Sequence[str]]
+    task: Task
+    trained_on: str = "training"
+    model_at: Callable[[int], ResidualModel] | None = None
+    replay_steps: tuple[int, ...] = ()
+    hidden_units: Mapping[str, HiddenUnits] = field(default_factory=dict)
+    step_loss: Losses | None = None
+
+    def __post_init__(self) -> None:
+        if not self.layers:
+            raise InvalidConfig("a source needs at least one layer; name the parameters of each")
+        if self.trained_on not in self.task.panels:
+            raise InvalidConfig(
+                f"there is no panel '{self.trained_on}' to train on; there are {', '.join(self.task.panels)}"
+            )
+
+    @property
+    def steps(self) -> list[int]:
+        """Steps between which priority is measured."""
+        return self.trajectory.steps.tolist()
+
+    @cached_property
+    def _trained(self) -> tuple[tuple[Any, ...], frozenset[Any]]:
+        inputs = tuple(self.task.panel(self.trained_on))
+        return inputs, frozenset(map(self.task.key, inputs))
+
+    def inputs(self, panel: str) -> tuple[Any, ...]:
+        """The inputs of a panel: those trained on, or what the network was not shown of another panel."""
+        if panel not in self.task.panels:
+            raise InvalidConfig(f"there is no panel '{panel}'; there are {', '.join(self.task.panels)}")
+        trained, keys = self._trained
+        if panel in ("training", self.trained_on):
+            return trained
+        found = tuple(self.task.panel(panel))
+        if panel in self.task.roles.whole:
+            return found
+        kept = tuple(source for source in found if self.task.key(source) not in keys)
+        if not kept:
+            raise InvalidConfig(f"every input of panel '{panel}' was trained on; name another panel")
+        return kept
+
+    def examples(self, panel: str = "training") -> Examples:
+        """The examples of a panel, made once."""
+        if panel not in self._examples:
+            self._examples[panel] = self.task.events(self.inputs(panel))
+        return self._examples[panel]
+
+    @cached_property
+    def _examples(self) -> dict[str, Examples]:
+        return {}
+
+    def events(self, panel: str = "training") -> Events:
+        """The examples of a panel of a sequence task."""
+        examples = self.examples(panel)
+        if not isinstance(examples, Events):
+            raise InvalidConfig(f"{self.folder} is no sequence model: its examples are no prediction events")
+        return examples
+
+    def labels(self, panel: str = "training") -> tuple[str, ...]:
+        """A word for every event of a panel."""
+        return self.task.labels(self.inputs(panel))
+
+    @property
+    def sequence_task(self) -> SequenceTask:
+        """The task, if the network reads and writes symbols."""
+        if not isinstance(self.task, SequenceTask):
+            raise InvalidConfig(
+                f"{self.folder} does not read and write symbols, so it has no Q-model; discover and explain work"
+            )
+        return self.task
+
+    def model(self, step: int | None = None) -> ResidualModel:
+        """The network after so many steps; after the last if none is given."""
+        if self.model_at is None:
+            raise InvalidConfig(
+                f"the source in {self.folder} has no `model_at`, and a Q-model is fitted to a network that runs; "
+                "give Source(…, model_at=…), which returns a ResidualModel at a step"
+            )
+        return self.model_at(self.steps[-1] if step is None else step)
+
+    @property
+    def rising_share(self) -> float | None:
+        """Share of updates after which the training loss was higher; None where losses are not known."""
+        if self.step_loss is None:
+            return None
+        return float((np.diff(self.step_loss) > 0).mean()) if len(self.step_loss) > 1 else 0.0
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the folder against other writers."""
+        with locked(self.folder):
+            yield
