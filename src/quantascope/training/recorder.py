@@ -11,7 +11,8 @@ from torch import nn
 
 from quantascope.artefact import read_facts, write_tensors
 from quantascope.errors import InvalidConfig
-from quantascope.training.trajectory import RESTORE, checkpoint_file, load_shards, own_files, shared_names
+from quantascope.training.checkpoint_tensors import RESTORE, load_shards
+from quantascope.training.trajectory import checkpoint_file, own_files, shared_names
 
 
 class Recorder:
