@@ -24,7 +24,9 @@ PICKLED = (".bin", ".pt", ".pth", ".ckpt")
 INDEX = ".index.json"
 SHARD = re.compile(r"[-_.]?(\d+)-of-(\d+)$")
 
-_NOT_WEIGHTS = re.compile(r"(optim|scheduler|scaler|rng_state|random_states|training_args|sampler|dataloader)", re.I)
+_NOT_WEIGHTS = re.compile(
+    r"(optim|scheduler|scaler|rng_state|random_states|training_args|sampler|dataloader)", re.I
+)
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
 _KINDS = {stat.S_IFIFO: "FIFO", stat.S_IFSOCK: "socket", stat.S_IFCHR: "device", stat.S_IFBLK: "device"}
 
@@ -85,7 +87,9 @@ def require_complete(shards: Shards) -> None:
     named = {shard for index in indexes for shard in shards_of_index(index)}
     for shard in shards:
         if indexes and shard not in named:
-            raise DamagedArtefact(f"{shard} is not among the shards of {indexes[0].name}; remove it or restore that")
+            raise DamagedArtefact(
+                f"{shard} is not among the shards of {indexes[0].name}; remove it or restore that"
+            )
     for shard in sorted({*shards, *named}):
         if not shard.exists() and not shard.is_symlink():
             by = f", which {_index_of(shard).name} names," if shard in named else ""
@@ -145,7 +149,7 @@ def _bases(folder: Path) -> Iterable[tuple[str, Path]]:
     for ref in sorted(file for file in refs.rglob("*") if not file.is_dir()):
         commit = require_regular(ref).read_text(errors="replace").strip()
         if not _COMMIT.fullmatch(commit) or not (snapshots / commit).is_dir():
-            raise DamagedArtefact(f"{ref} names the snapshot '{commit[:64]}', which is not there; download it again")
+            raise DamagedArtefact(f"{ref} names the snapshot '{commit[:64]}', which is missing; download it again")
         yield f"{ref.relative_to(refs).as_posix()}/", snapshots / commit
 
 
@@ -159,13 +163,13 @@ def _refuse_distributed(folder: Path, with_weights: set[Path]) -> None:
         if not with_weights & {file.parent, file.parent.parent} - {folder}:
             raise DamagedArtefact(
                 f"{file.parent} is a distributed checkpoint of torch; convert it with python -m "
-                f"torch.distributed.checkpoint.format_utils dcp_to_torch {file.parent} FILE.pt, save its weights as "
-                "safetensors or read it with pickles=True"
+                f"torch.distributed.checkpoint.format_utils dcp_to_torch {file.parent} FILE.pt, then read that "
+                "with pickles=True or save it as safetensors"
             )
     for file in sorted(folder.rglob("*_model_states.pt")):
         home = file.parent.parent if file.parent.name.startswith("global_step") else file.parent
         if not with_weights & {home} - {folder}:
             raise DamagedArtefact(
-                f"{file.parent} is a checkpoint of DeepSpeed; convert it with python zero_to_fp32.py {home} FOLDER "
-                "--safe_serialization (the script is beside it)"
+                f"{file.parent} is a checkpoint of DeepSpeed; convert it with python zero_to_fp32.py {home} "
+                "FOLDER --safe_serialization (the script is beside it)"
             )

@@ -20,9 +20,7 @@ _GOES_ON = re.compile(r"[.,]\d|(?!steps?|iter)[a-z]", re.IGNORECASE)
 _BEGAN = re.compile(r"\d[.,]$")
 
 
-def find_checkpoints(
-    folder: Path, *, branch: str | None = None, pickles: bool = False
-) -> dict[int, list[Shards]]:
+def find_checkpoints(folder: Path, *, branch: str | None = None, pickles: bool = False) -> dict[int, list[Shards]]:
     """Every checkpoint under a folder by its step: more than one where a step is there twice.
 
     `branch` chooses one of several, such as "stage1" or "stage2-ingredient3". With `pickles`, checkpoints that are

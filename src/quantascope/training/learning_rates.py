@@ -1,8 +1,8 @@
 """Learning rates that a `transformers.Trainer` logged, summed up to each checkpoint.
 
-The last checkpoint's `trainer_state.json` has the whole history. Its rates make a sum only if there is one for every
-update (`logging_steps=1`). Before transformers 4.52 the Trainer logged the rate of the next update instead of the
-one just made, so those logs are not taken.
+The last checkpoint's `trainer_state.json` has the whole history. Its rates make a sum only if there is one for
+every update (`logging_steps=1`). Before transformers 4.52 the Trainer logged the rate of the next update instead of
+the one just made, so those logs are not used.
 """
 
 import json
@@ -18,9 +18,7 @@ from quantascope.training.checkpoint_files import require_regular
 STATE = "trainer_state.json"
 
 
-def logged_mass(
-    folders: list[Path], steps: list[int]
-) -> tuple[Float[np.ndarray, " checkpoints"] | None, str]:
+def logged_mass(folders: list[Path], steps: list[int]) -> tuple[Float[np.ndarray, " checkpoints"] | None, str]:
     """The rates summed up to each step, from the folders of the checkpoints; or none, and why."""
     file = next((file for folder in reversed(folders) if (file := folder / STATE).is_file()), None)
     if file is None:

@@ -1,13 +1,13 @@
 """What the distances between checkpoints say about their order and descent.
 
-On the way of one training run a later checkpoint is farther away than a nearer one: of three members a, b, c in
-order, d(a, c) is larger than d(a, b) and d(b, c). Two exchanged members break this in most of the triangles that they
-are part of, and exchanging them back mends all of these. A run that oscillates breaks it too, but no exchange mends
-that, so an exchange must gain more where more triangles stay broken.
+Training moves away from where it was: of three checkpoints a, b, c in order, d(a, c) is larger than d(a, b) and
+d(b, c). Two exchanged members break this in most of the triangles that they are part of, and exchanging them back
+mends nearly all of these. A run that oscillates breaks triangles too, but no exchange mends those, so an exchange
+must gain more where more triangles stay broken.
 
-A checkpoint also carries the one before it: training adds to the weights, so the regression of a checkpoint's
-weights on those of the one before has a slope near 1 (weight decay lowers it), however large the step was. Weights of
-another run, from another initialization, have slope 0.
+A checkpoint also contains the one before it: training adds to the weights, so the regression of a checkpoint's
+weights on those of the one before has a slope near 1 (weight decay lowers it), however large the step was. Weights
+of another run, from another initialization, have slope 0.
 
 The thresholds were chosen on training runs of other seeds than those that `benchmarks/audit_swaps.py` reports.
 """
@@ -147,4 +147,3 @@ def _touched(members: int, triangles: Int[np.ndarray, "triangles 3"]) -> Bool[np
     for corner in triangles.T:
         touched[corner, np.arange(len(triangles))] = True
     return touched
-

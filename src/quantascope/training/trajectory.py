@@ -2,9 +2,10 @@
 
 Ours is written by a `Recorder`: `checkpoints/step-*.safetensors`, each with its step and the learning rates summed
 up to it. A tensor of several names, as tied embeddings are, is kept once and read under all of them. Other
-people's checkpoints are found by the steps in their names (`checkpoint_names`) in the layouts of `checkpoint_files`:
-safetensors, whole or in shards, in folders of a Trainer, of Pythia, OLMo or FineWeb, or in a hub cache; pickles only
-if asked for. Their learning-rate mass is known if a Trainer logged every rate (`learning_rates`).
+people's checkpoints are found by the steps in their names (`checkpoint_names`), in the layouts that
+`checkpoint_files` knows: safetensors, whole or in shards, in folders of a Trainer, of Pythia, OLMo or FineWeb, or in
+a hub cache; pickles only if asked for. Their learning-rate mass is known if a Trainer logged every rate
+(`learning_rates`).
 """
 
 import itertools
@@ -107,9 +108,7 @@ class Trajectory:
         return replace(cls.of_files(files, reader), mass=mass, no_mass=why)
 
     @classmethod
-    def of_files(
-        cls, files: Mapping[int, Path | Iterable[Path]], reader: Reader = load_shards
-    ) -> "Trajectory":
+    def of_files(cls, files: Mapping[int, Path | Iterable[Path]], reader: Reader = load_shards) -> "Trajectory":
         """The trajectory of given files, or given shards, by step; `load_pickles` is a reader of pickles."""
         steps = sorted(files)
         shards = [files[step] for step in steps]
@@ -184,7 +183,7 @@ class Trajectory:
         return self.reader(self.files[index])
 
     def check(self) -> None:
-        """Refuse files that are damaged, or tensors that are not those of the first checkpoint, from headers alone.
+        """Refuse damaged files, and tensors that are not those of the first checkpoint, from headers alone.
 
         This takes milliseconds per file. Call it before anything long: a bad checkpoint in the middle would
         otherwise be met after hours.
