@@ -186,7 +186,9 @@ def _out_of_place(members: list[_Member]) -> list[Finding]:
     members = [member for member in members if digests.count(member.digest) == 1]
     if len(members) < 2:
         return []
-    main, *others = lineages(products([one.sketch for one in members]), members[0].sketch.entries)
+    runs = lineages(products([one.sketch for one in members]), members[0].sketch.entries)
+    main = _main_run(runs, len(members))
+    others = [run for run in runs if run is not main]
     findings = [_of_another_run([members[at].step for at in run], members[main[0]].step) for run in others]
     members = [members[at] for at in main]
     far = distances([one.sketch for one in members])
@@ -211,6 +213,12 @@ def _out_of_place(members: list[_Member]) -> list[Finding]:
         *findings,
         *_jumps(np.array(steps), np.diag(far, 1), {steps[at + after] for at in aside for after in (0, 1)}),
     ]
+
+
+def _main_run(runs: list[list[int]], members: int) -> list[int]:
+    """The run to which the others are compared: that of the first member, unless it is a small part."""
+    first = next(run for run in runs if 0 in run)
+    return first if len(first) >= max(2, members / 4) else runs[0]
 
 
 def _of_another_run(steps: list[int], main: int) -> Finding:

@@ -1,8 +1,8 @@
 """Learning rates that a `transformers.Trainer` logged, summed up to each checkpoint.
 
 The last checkpoint's `trainer_state.json` has the whole history. Its rates make a sum only if there is one for
-every update (`logging_steps=1`). Before transformers 4.52 the Trainer logged the rate of the next update instead of
-the one just made, so those logs are not used.
+every update (`logging_steps=1`). Before transformers 4.52 the Trainer logged the rate of the next update, not that
+of the one just made, so those logs are not used.
 """
 
 import json

@@ -2,8 +2,8 @@
 
 A whole series does not fit in memory. Each checkpoint is therefore folded into `BUCKETS` sums of its weights with
 fixed random signs (a count sketch). Inner products of sketches are unbiased estimates of inner products of
-checkpoints, with a relative error of about sqrt(2 / BUCKETS) = 0.6 %; a model with fewer parameters than buckets is
-kept exactly.
+checkpoints, with a relative error of about sqrt(2 / BUCKETS) = 0.6 %. A model with fewer parameters than buckets
+is kept exactly.
 """
 
 from collections.abc import Mapping

@@ -3,8 +3,8 @@
 Ours is written by a `Recorder`: `checkpoints/step-*.safetensors`, each with its step and the learning rates summed
 up to it. A tensor of several names, as tied embeddings are, is kept once and read under all of them. Other
 people's checkpoints are found by the steps in their names (`checkpoint_names`), in the layouts that
-`checkpoint_files` knows: safetensors, whole or in shards, in folders of a Trainer, of Pythia, OLMo or FineWeb, or in
-a hub cache; pickles only if asked for. Their learning-rate mass is known if a Trainer logged every rate
+`checkpoint_files` knows: safetensors, whole or in shards, in folders of a Trainer, of Pythia, OLMo or FineWeb, or
+in a hub cache; pickles only if asked for. Their learning-rate mass is known if a Trainer logged every rate
 (`learning_rates`).
 """
 
