@@ -1,12 +1,12 @@
 """What `audit` finds in checkpoint series with known faults, and what it reports falsely.
 
-Tiny networks are trained: GPT-2 and GPT-NeoX with AdamW; an MLP with minibatches; an MLP by descent at so large a rate
-that the loss jumps; and, late and step by step, an MLP that oscillates under full-batch Adam and one that oscillates
-with period two at the edge of stability. Each series is damaged in every way: two members exchanged at distance 1,
-2, 3 and 5; the first, a middle and the last member replaced by one of another seed; a member copied over another; the
-second half of another seed; the whole in reverse, with losses. A fault counts as found if findings name the damaged
-step (for exchanges both steps). A finding that names another step is a false alarm. Sound series of further seeds
-are audited too. The audit's thresholds were chosen on seeds 0 to 2.
+Tiny networks are trained: GPT-2 and GPT-NeoX with AdamW; an MLP with minibatches; an MLP by descent at so large a
+rate that the loss jumps; and, late and step by step, an MLP that oscillates under full-batch Adam and one that
+oscillates with period two at the edge of stability. Each series is damaged in every way: two members exchanged at
+distance 1, 2, 3 and 5; the first, a middle and the last member replaced by one of another seed; a member copied
+over another; the second half of another seed; the whole in reverse, with losses. A fault counts as found if findings
+name the damaged step (for exchanges both steps). A finding that names another step is a false alarm. Sound series
+of further seeds are audited too. The audit's thresholds were chosen on seeds 0 to 2.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def language_model(family: str) -> Any:
     """A tiny decoder of a family of Hugging Face."""
     import transformers
 
-    ends = {"bos_token_id": 0, "eos_token_id": 0}
+    ends: dict[str, Any] = {"bos_token_id": 0, "eos_token_id": 0}
     if family == "GPT-2":
         config = transformers.GPT2Config(
             vocab_size=TOKENS, n_positions=LENGTH, n_embd=32, n_layer=2, n_head=2, **ends

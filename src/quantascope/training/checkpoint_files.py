@@ -56,7 +56,7 @@ def weight_files(folder: Path) -> list[WeightFile]:
         WeightFile(f"{prefix}{path.relative_to(base).as_posix()}", path)
         for prefix, base in bases
         for path in sorted(base.rglob("*"))
-        if path.name.removesuffix(INDEX).endswith((SAFE, *PICKLED)) and not path.is_dir()
+        if is_weights(path) and not path.is_dir()
     ]
     for file in found:
         if file.path.name.startswith("adapter_model"):
@@ -64,10 +64,15 @@ def weight_files(folder: Path) -> list[WeightFile]:
                 f"{file.path} is an adapter, not a checkpoint of the model; merge it into the model "
                 "(merge_and_unload) and save that, or give a folder without adapters"
             )
-    weights = [file for file in found if not _NOT_WEIGHTS.match(file.path.name) and not _of_deepspeed(file.path)]
     for _, base in bases:
-        _refuse_distributed(base, {file.path.parent for file in weights})
-    return weights
+        _refuse_distributed(base, {file.path.parent for file in found})
+    return found
+
+
+def is_weights(path: Path) -> bool:
+    """Whether a name is that of weights or of an index of them, not of what training keeps beside them."""
+    kind = path.name.removesuffix(INDEX).endswith((SAFE, *PICKLED))
+    return kind and not _NOT_WEIGHTS.match(path.name) and not path.name.endswith("_model_states.pt")
 
 
 def shards_of_index(index: Path) -> Shards:
@@ -151,10 +156,6 @@ def _bases(folder: Path) -> Iterable[tuple[str, Path]]:
         if not _COMMIT.fullmatch(commit) or not (snapshots / commit).is_dir():
             raise DamagedArtefact(f"{ref} names the snapshot '{commit[:64]}', which is missing; download it again")
         yield f"{ref.relative_to(refs).as_posix()}/", snapshots / commit
-
-
-def _of_deepspeed(file: Path) -> bool:
-    return file.name.endswith("_model_states.pt")
 
 
 def _refuse_distributed(folder: Path, with_weights: set[Path]) -> None:

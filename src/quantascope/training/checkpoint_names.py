@@ -27,37 +27,36 @@ def find_checkpoints(folder: Path, *, branch: str | None = None, pickles: bool =
     there as .bin, .pt, .pth or .ckpt only are listed as well.
     """
     files = weight_files(folder)
-    asked = [file for file in files if pickles or not file.pickled]
-    places = _places({file.stem for file in asked})
-    chosen = choose_branch({name: branch_of(name, place) for name, place in places.items()}, branch, str(folder))
+    found = by_step([file for file in files if pickles or not file.pickled], branch=branch, where=str(folder))
+    if not pickles:
+        _refuse_pickles_alone(folder, files, found)
+    return {step: [_shards(group) for group in groups.values()] for step, groups in found.items()}
+
+
+def by_step(
+    files: Iterable[WeightFile], *, branch: str | None, where: str
+) -> dict[int, dict[str, list[WeightFile]]]:
+    """Files of one branch by the step that their names say, and by what the names of one checkpoint share."""
+    files = list(files)
+    places = _places({file.stem for file in files})
+    chosen = _of_branch({name: _branch(name, place) for name, place in places.items()}, branch, where)
     found: dict[int, dict[str, list[WeightFile]]] = {}
-    for file in asked:
+    for file in files:
         if file.stem in chosen:
             place = places[file.stem]
             of_folder = "/" in file.stem[place.end() :]
             whole = file.stem.rpartition("/")[0] if of_folder else file.stem
             found.setdefault(int(place[0]), {}).setdefault(whole, []).append(file)
-    if not pickles:
-        _refuse_pickles_alone(folder, files, found)
-    return {step: [_shards(group) for group in found[step].values()] for step in sorted(found)}
+    return dict(sorted(found.items()))
 
 
-def steps_of(names: Iterable[str]) -> dict[str, int]:
-    """The step that each name says; names without a number say none.
-
-    >>> steps_of(["stage1-step1000-tokens5B", "main"])
-    {'stage1-step1000-tokens5B': 1000}
-    """
-    return {name: int(place[0]) for name, place in _places(names).items()}
-
-
-def branch_of(name: str, place: re.Match[str] | None = None) -> str:
-    """The stage and ingredient of a name, before the place of its step; empty if it says none."""
-    found = _BRANCH.search(name if place is None else name[: place.start()])
+def _branch(name: str, place: re.Match[str]) -> str:
+    """The stage and ingredient that a name says before its step; empty if it says none."""
+    found = _BRANCH.search(name[: place.start()])
     return found[0] if found else ""
 
 
-def choose_branch(branches: Mapping[str, str], branch: str | None, where: str) -> set[str]:
+def _of_branch(branches: Mapping[str, str], branch: str | None, where: str) -> set[str]:
     """The names of the chosen branch, or of the only one."""
     known = sorted(set(branches.values()))
     shown = ", ".join(repr(one) for one in known)
