@@ -4,9 +4,9 @@ Tiny networks are trained: GPT-2 and GPT-NeoX with AdamW; an MLP with minibatche
 rate that the loss jumps; and, late and step by step, an MLP that oscillates under full-batch Adam and one that
 oscillates with period two at the edge of stability. Each series is damaged in every way: two members exchanged at
 distance 1, 2, 3 and 5; the first, a middle and the last member replaced by one of another seed; a member copied
-over another; the second half of another seed; the whole in reverse, with losses. A fault counts as found if findings
-name the damaged step (for exchanges both steps). A finding that names another step is a false alarm. Sound series
-of further seeds are audited too. The audit's thresholds were chosen on seeds 0 to 2.
+over another; the second half of another seed; the whole in reverse, with losses. A fault counts as found if
+findings name the damaged step (for exchanges both steps). A finding that names another step is a false alarm.
+Sound series of further seeds are audited too. The audit's thresholds were chosen on seeds 0 to 2.
 """
 
 import argparse

@@ -39,6 +39,8 @@ class _Recording:
         self._rate = 0.0
 
     def _begin(self, model: nn.Module, at: int, mass: float | None) -> None:
+        if mass is None and self.recorder is not None and self.recorder.at == at:
+            mass = self.recorder.mass  # a second fit with the same callback
         if at and mass is not None:
             # The training was saved here and goes on from here, so what it kept later is made again.
             if (kept := checkpoint_file(self.folder, at)).exists():

@@ -1,9 +1,8 @@
 """Is a checkpoint series on the Hugging Face hub whole? Answered by metadata alone, without a download.
 
 Each revision that names a step is one checkpoint (`step1000`, `stage1-step1000-tokens5B`); if none does, the
-folders of the main revision are (`checkpoint-500/`). The hub lists every file with the digest of its content, which
-is enough to see weights that are the same under two steps, shards that are missing, and steps that are missing or
-there twice. What only the weights show (order, descent, non-finite values) needs `audit` on a download.
+folders of the main revision are (`checkpoint-500/`). The hub lists every file with the digest of its content. That
+shows weights that are the same under two steps, missing shards, and steps that are missing or there twice. What only the weights show (order, descent, non-finite values) needs `audit` on a download.
 """
 
 import importlib
