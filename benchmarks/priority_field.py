@@ -18,14 +18,13 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
-from quantascope.sources.losses import ModuleLosses
-from quantascope.discovery import (PriorityField, Rule, factorize, priority_field)
+from quantascope.discovery import PriorityField, Rule, factorize, priority_field
 from quantascope.discovery.field import Interval, resolve_groups
 from quantascope.models import Transformer
 from quantascope.models.transformer import Block
 from quantascope.runs.artefact import write_json
 from quantascope.runs.provenance import made_with
-from quantascope.sources.losses import NamedOnce
+from quantascope.sources.losses import ModuleLosses, NamedOnce
 from quantascope.sources.trained import NAMING_OBJECTIVE, NamingSource, Source, learn_naming
 from quantascope.tasks.events import Events
 from quantascope.tasks.number_naming import PANELS, naming_events

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from quantascope.claims.register import CLAIMS as CLAIMS
     from quantascope.claims.scoreboard import scoreboard as scoreboard
     from quantascope.discovery import Factors as Factors
-    from quantascope.discovery import (ModuleLosses as ModuleLosses)
+    from quantascope.discovery import ModuleLosses as ModuleLosses
     from quantascope.discovery import PriorityField as PriorityField
     from quantascope.discovery import factorize as factorize
     from quantascope.discovery import priority_field as priority_field

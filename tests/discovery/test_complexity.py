@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from quantascope.discovery import packet_complexity
 from quantascope.models.hidden_units import hidden_unit_groups
-from quantascope.discovery import (packet_complexity)
 from quantascope.runs.errors import InvalidConfig
 
 

@@ -5,9 +5,9 @@ import pytest
 import torch
 from torch import nn
 
-from quantascope.models.hidden_units import hidden_unit_groups
 from quantascope.models import ResidualModel, Transformer, TransformerConfig
 from quantascope.models.grid import grid_of
+from quantascope.models.hidden_units import hidden_unit_groups
 from quantascope.models.hugging_face import adapt, causal_lm_losses, layers_of, mlp_groups
 from quantascope.models.residual import Interface
 from quantascope.runs.errors import InvalidConfig

@@ -6,6 +6,7 @@ import torch
 
 from quantascope.discovery.discover import discover
 from quantascope.models import TransformerConfig, decode, predict
+from quantascope.qmodel.recovered import fit as recovered_learner
 from quantascope.qmodel.recovered.fidelity import (
     activity,
     fidelity,
@@ -24,7 +25,6 @@ from quantascope.qmodel.recovered.fit import (
     pool_numbers,
     read_fit,
 )
-from quantascope.qmodel.recovered import fit as recovered_learner
 from quantascope.qmodel.recovered.saved import QModel
 from quantascope.qmodel.recovered.trace import trace
 from quantascope.runs.errors import DamagedArtefact, Diverged, InvalidConfig

@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
-from quantascope.sources.losses import ModuleLosses
-from quantascope.discovery import (PriorityField, priority_field)
+from quantascope.discovery import PriorityField, priority_field
 from quantascope.runs.artefact import read_json
+from quantascope.sources.losses import ModuleLosses
 from quantascope.sources.trained import NamingSource, Source, read_source
 from quantascope.training.audit import Finding, audit
 from quantascope.training.checkpoint_names import find_checkpoints

@@ -1,8 +1,8 @@
 """From a trained source to its quanta.
 
-    source  -> fields     priority of the training events and of a held-out panel, measured once and kept
-    fields  -> factors    binary supports and acquisition curves
-    factors -> files      `factors.safetensors`, the last that were asked for
+source  -> fields     priority of the training events and of a held-out panel, measured once and kept
+fields  -> factors    binary supports and acquisition curves
+factors -> files      `factors.safetensors`, the last that were asked for
 """
 
 from collections.abc import Sequence

@@ -15,8 +15,8 @@ from jaxtyping import Float
 from pydantic import model_validator
 from torch import Tensor, nn
 
-from quantascope.models.hidden_units import hidden_unit_groups
 from quantascope.models.grid import Grid, Queries, grid_of, spread
+from quantascope.models.hidden_units import hidden_unit_groups
 from quantascope.models.residual import Execution, Interface
 from quantascope.runs.config import Config, Positive
 from quantascope.tasks.events import PAD, Events

@@ -104,9 +104,7 @@ class SequenceTask:
             except QuantascopeError:
                 raise
             except Exception as error:
-                raise InvalidConfig(
-                    f"'{text}' is no input here ({_short(error)}); give another"
-                ) from error
+                raise InvalidConfig(f"'{text}' is no input here ({_short(error)}); give another") from error
         self.prompt_tokens(source)
         return source
 

@@ -11,7 +11,8 @@ from torch import nn
 
 from quantascope.runs.artefact import read_facts, write_tensors
 from quantascope.runs.errors import InvalidConfig
-from quantascope.training.trajectory import RESTORE, checkpoint_file, load_shards, own_files, shared_names
+from quantascope.training.checkpoint_tensors import RESTORE, load_shards
+from quantascope.training.trajectory import checkpoint_file, own_files, shared_names
 
 
 class Recorder:
@@ -75,7 +76,7 @@ class Recorder:
         file = checkpoint_file(self._folder, last)
         known = float(read_facts(file, remedy=RESTORE)["mass"])
         if last == at:
-            self._refuse_another_model(file)
+            refuse_another_model(self._model, file)
             if mass is None or math.isclose(mass, known, rel_tol=1e-6):
                 return known
         elif mass is not None and mass >= known:
@@ -86,15 +87,6 @@ class Recorder:
             "give what goes on from that"
         )
 
-    def _refuse_another_model(self, file: Path) -> None:
-        kept, own = load_shards((file,)), self._model.state_dict()
-        for name in sorted(kept.keys() | own.keys()):
-            if name not in kept or name not in own or not torch.equal(kept[name], own[name].cpu()):
-                raise InvalidConfig(
-                    f"tensor '{name}' of the model is not that in {file}; load this checkpoint, or name another "
-                    "folder"
-                )
-
     def _keep(self) -> None:
         due = self.at % self._steps == 0 if isinstance(self._steps, int) else self.at in self._steps
         if due:
@@ -104,6 +96,16 @@ class Recorder:
             kept = {name: tensor for name, tensor in state.items() if name not in tied}
             about = {"step": self.at, "mass": self.mass, **({"tied": tied} if tied else {})}
             write_tensors(file, kept, made_by=self._made_by, **about)
+
+
+def refuse_another_model(model: nn.Module, file: Path) -> None:
+    """Refuse a model whose tensors are not those of a checkpoint."""
+    kept, own = load_shards((file,)), model.state_dict()
+    for name in sorted(kept.keys() | own.keys()):
+        if name not in kept or name not in own or not torch.equal(kept[name], own[name].cpu()):
+            raise InvalidConfig(
+                f"tensor '{name}' of the model is not that in {file}; load this checkpoint, or name another folder"
+            )
 
 
 def _asked_steps(steps: Any) -> int | frozenset[int]:

@@ -1,9 +1,11 @@
 """The trajectory of a training run: parameters at chosen steps, with the learning-rate mass between them.
 
 Ours is written by a `Recorder`: `checkpoints/step-*.safetensors`, each with its step and the learning rates summed
-up to it. A tensor of several names, as tied embeddings are, is kept once and read under all of them. A folder of
-somebody else's safetensors files is read as well, by the steps in their names (`checkpoint_names`). Then the
-learning-rate mass is not known.
+up to it. A tensor of several names, as tied embeddings are, is kept once and read under all of them. Other
+people's checkpoints are found by the steps in their names (`checkpoint_names`), in the layouts that
+`checkpoint_files` knows: safetensors, whole or in shards, in folders of a Trainer, of Pythia, OLMo or FineWeb, or
+in a hub cache; pickles only if asked for. Their learning-rate mass is known if a Trainer logged every rate
+(`learning_rates`).
 """
 
 import itertools
@@ -16,14 +18,16 @@ import numpy as np
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from quantascope.runs.artefact import read_facts, read_tensors
+from quantascope.runs.artefact import read_facts
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig
-from quantascope.training.checkpoint_names import Shards, find_checkpoints
+from quantascope.training.checkpoint_files import Shards, require_complete, require_regular
+from quantascope.training.checkpoint_names import find_checkpoints
+from quantascope.training.checkpoint_tensors import RESTORE, difference, load_pickles, load_shards, read_layout
+from quantascope.training.digest import tensor_digest
+from quantascope.training.learning_rates import logged_mass
 
 Reader = Callable[[Shards], dict[str, Tensor]]
 """Named parameters from the files of one checkpoint."""
-RESTORE = "restore it, or train into a new folder"
-"""What helps if a checkpoint is damaged: a finished run does not write it again."""
 
 
 def checkpoint_file(folder: Path, step: int) -> Path:
@@ -53,21 +57,6 @@ def shared_names(tensors: Mapping[str, Tensor]) -> dict[str, str]:
     return tied
 
 
-def load_shards(shards: Shards) -> dict[str, Tensor]:
-    """The tensors of one checkpoint."""
-    tensors: dict[str, Tensor] = {}
-    for shard in shards:
-        part, about = read_tensors(shard, made_by=None, remedy=RESTORE)
-        part |= {name: part[own] for name, own in about.get("tied", {}).items()}
-        if twice := sorted(tensors.keys() & part.keys()):
-            names = " and ".join(map(str, shards[:2]))
-            raise DamagedArtefact(
-                f"{names} both hold '{twice[0]}', so they are no shards of one checkpoint; part them"
-            )
-        tensors |= part
-    return tensors
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory:
     """Checkpoints of one run in the order of their steps."""
@@ -76,17 +65,32 @@ class Trajectory:
     files: tuple[Shards, ...]
     mass: Float[np.ndarray, " checkpoints"] | None
     reader: Reader = load_shards
+    no_mass: str = ""
+    """Why there is no learning-rate mass, where there is more to say than that nothing tells it."""
 
     @classmethod
-    def open(cls, folder: Path | str, reader: Reader = load_shards) -> "Trajectory":
-        """The trajectory in a run directory or in any folder of safetensors files."""
+    def open(
+        cls,
+        folder: Path | str,
+        reader: Reader | None = None,
+        *,
+        branch: str | None = None,
+        pickles: bool = False,
+    ) -> "Trajectory":
+        """The trajectory in a run directory, a folder of checkpoints or a hub cache.
+
+        `branch` chooses one of several trainings in one folder, such as "stage1" or "stage2-ingredient2".
+        `pickles` also reads .bin, .pt, .pth and .ckpt files, through torch.load with weights_only. Shards are
+        checked to be complete here, names and shapes by `check`, whole series by `audit`.
+        """
         folder = Path(folder)
         if not folder.is_dir():
             raise DamagedArtefact(f"there is no folder {folder}; give a run directory or a folder of checkpoints")
+        reader = reader or (load_pickles if pickles else load_shards)
         ours = own_files(folder)
-        if ours and read_facts(ours[0], remedy=RESTORE):
+        if ours and read_facts(require_regular(ours[0]), remedy=RESTORE):
             return cls._of_facts(ours, reader)
-        found = find_checkpoints(folder)
+        found = find_checkpoints(folder, branch=branch, pickles=pickles)
         if not found:
             raise DamagedArtefact(
                 f"{folder} has no checkpoints; record some while training, or name a folder of safetensors files"
@@ -98,11 +102,14 @@ class Trajectory:
                     f"step {step} is there twice, as {names}; remove one, or give the files with "
                     "Trajectory.of_files"
                 )
-        return cls.of_files({step: candidates[0] for step, candidates in found.items()}, reader)
+            require_complete(candidates[0])
+        files = {step: candidates[0] for step, candidates in found.items()}
+        mass, why = logged_mass([shards[0].parent for shards in files.values()], list(files))
+        return replace(cls.of_files(files, reader), mass=mass, no_mass=why)
 
     @classmethod
     def of_files(cls, files: Mapping[int, Path | Iterable[Path]], reader: Reader = load_shards) -> "Trajectory":
-        """The trajectory of given files, or given shards, by step."""
+        """The trajectory of given files, or given shards, by step; `load_pickles` is a reader of pickles."""
         steps = sorted(files)
         shards = [files[step] for step in steps]
         return cls(
@@ -116,7 +123,7 @@ class Trajectory:
     def _of_facts(cls, files: list[Path], reader: Reader) -> "Trajectory":
         about: dict[int, tuple[Path, float]] = {}
         for file in files:
-            facts = read_facts(file, remedy=RESTORE)
+            facts = read_facts(require_regular(file), remedy=RESTORE)
             if not {"step", "mass"} <= facts.keys():
                 raise DamagedArtefact(
                     f"{file} does not say its step and learning-rate mass; it is not a checkpoint of ours"
@@ -152,7 +159,8 @@ class Trajectory:
     def learning_rate_mass(self) -> Float[np.ndarray, " intervals"]:
         """Learning rates summed over each interval."""
         if self.mass is None:
-            raise InvalidConfig("these checkpoints do not say their learning rates; use the path rule")
+            why = f" ({self.no_mass})" if self.no_mass else ""
+            raise InvalidConfig(f"these checkpoints do not say their learning rates; use the path rule{why}")
         return np.diff(self.mass)
 
     def at(self, steps: Iterable[int]) -> "Trajectory":
@@ -173,3 +181,21 @@ class Trajectory:
     def load(self, index: int) -> dict[str, Tensor]:
         """Named parameters of the checkpoint with this index."""
         return self.reader(self.files[index])
+
+    def check(self) -> None:
+        """Refuse damaged files, and tensors that are not those of the first checkpoint, from headers alone.
+
+        This takes milliseconds per file. Call it before anything long: a bad checkpoint in the middle would
+        otherwise be met after hours.
+        """
+        first = None
+        for shards in self.files:
+            require_complete(shards)
+            layout = read_layout(shards, pickles=self.reader is load_pickles)
+            first = first or layout
+            if differs := difference(first, layout):
+                raise DamagedArtefact(f"{shards[0]}: {differs}; remove it, or restore it")
+
+    def digest(self, index: int) -> str:
+        """A hash of the checkpoint's tensors: their names, dtypes, shapes and bytes."""
+        return tensor_digest(self.load(index))

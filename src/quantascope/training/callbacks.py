@@ -1,0 +1,163 @@
+"""Recorders for the training loops of other people: `transformers.Trainer` and Lightning.
+
+    trainer = transformers.Trainer(..., callbacks=[RecorderCallback("run", steps=100)])
+    trainer = lightning.Trainer(..., callbacks=[LightningRecorder("run", steps=100)])
+
+Both keep checkpoints at the asked steps, step 0 included, with the learning rates summed over the updates made, so
+that both rules of priority apply; the rate of an update is that of the optimizer's first group just before it. A
+training that is resumed goes on in the same folder: checkpoints of updates that are made again are made again.
+
+transformers and Lightning are imported when these classes are first used. Weights that are divided among processes
+(FSDP, DeepSpeed) are not supported.
+"""
+
+import functools
+import importlib
+import json
+import warnings
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, SupportsIndex
+
+from torch import nn
+
+from quantascope.runs.artefact import write_json
+from quantascope.runs.errors import InvalidConfig
+from quantascope.training.recorder import Recorder, refuse_another_model
+from quantascope.training.trajectory import checkpoint_file, own_files
+
+_MASSES = "recorder.json"
+
+
+class _Recording:
+    """A recorder that is opened when training begins and told each update's rate."""
+
+    def __init__(self, folder: Path | str, *, steps: SupportsIndex | Collection[SupportsIndex] = 100) -> None:
+        super().__init__()
+        self.folder, self.steps = Path(folder), steps
+        self.recorder: Recorder | None = None
+        self._rate = 0.0
+
+    def _begin(self, model: nn.Module, at: int, mass: float | None) -> None:
+        if mass is None and self.recorder is not None and self.recorder.at == at:
+            mass = self.recorder.mass  # a second fit with the same callback
+        if at and mass is not None:
+            # The training was saved here and goes on from here, so what it kept later is made again.
+            if (kept := checkpoint_file(self.folder, at)).exists():
+                refuse_another_model(model, kept)
+            for file in own_files(self.folder):
+                if file.stem[5:].isdecimal() and int(file.stem[5:]) > at:
+                    file.unlink()
+        self.recorder = Recorder(model, self.folder, steps=self.steps, at=at, mass=mass)
+
+    def _note_rate(self, optimizer: Any) -> None:
+        rates = {float(group["lr"]) for group in optimizer.param_groups}
+        if len(rates) > 1:
+            warnings.warn(
+                f"the optimizer's groups have different learning rates ({', '.join(map(str, sorted(rates)))}); "
+                "the first group's is kept, so use the path rule",
+                stacklevel=2,
+            )
+        self._rate = float(optimizer.param_groups[0]["lr"])
+
+
+class _TrainerHooks(_Recording):
+    """Keeps checkpoints of a `transformers.Trainer` run in a folder, at the given steps or at every so many."""
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, *, model: Any, **others: Any) -> None:
+        if state.is_world_process_zero:
+            self._begin(model, state.global_step, self._masses().get(str(state.global_step)))
+
+    def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, *, optimizer: Any, **others: Any) -> None:
+        self._note_rate(optimizer)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, *, optimizer: Any, **others: Any) -> None:
+        if self.recorder is not None:
+            skipped = getattr(optimizer, "step_was_skipped", False)  # mixed precision met an overflow
+            self.recorder.step(0.0 if skipped else self._rate)
+
+    def on_save(self, args: Any, state: Any, control: Any, **others: Any) -> None:
+        """The Trainer can be resumed from here, so the rates up to here are kept."""
+        if self.recorder is not None:
+            write_json(self.folder / _MASSES, self._masses() | {str(self.recorder.at): self.recorder.mass})
+
+    def _masses(self) -> dict[str, float]:
+        """The learning rates summed up to each step at which the Trainer saved."""
+        try:
+            found = json.loads((self.folder / _MASSES).read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+
+class _LightningHooks(_Recording):
+    """Keeps checkpoints of a Lightning run in a folder, at the given steps or at every so many.
+
+    `network` names the attribute of the LightningModule to keep; without it the whole module is kept.
+    """
+
+    def __init__(
+        self,
+        folder: Path | str,
+        *,
+        steps: SupportsIndex | Collection[SupportsIndex] = 100,
+        network: str = "",
+    ) -> None:
+        super().__init__(folder, steps=steps)
+        self.network = network
+        self._saved: dict[str, Any] = {}
+
+    def on_train_start(self, trainer: Any, pl_module: Any) -> None:
+        if len(trainer.optimizers) != 1:
+            raise InvalidConfig(
+                f"the training has {len(trainer.optimizers)} optimizers, whose learning rates make no one sum; "
+                "use a Recorder for each network"
+            )
+        if trainer.is_global_zero:
+            mass = self._saved.get("mass") if self._saved.get("step") == trainer.global_step else None
+            self._begin(pl_module.get_submodule(self.network), trainer.global_step, mass)
+
+    def on_before_optimizer_step(self, trainer: Any, pl_module: Any, optimizer: Any, *others: Any) -> None:
+        self._note_rate(optimizer)
+
+    def on_train_batch_end(self, trainer: Any, pl_module: Any, *others: Any, **more: Any) -> None:
+        """With accumulated gradients, only some batches end with an update."""
+        if self.recorder is not None and trainer.global_step > self.recorder.at:
+            self.recorder.step(self._rate)
+
+    def state_dict(self) -> dict[str, Any]:
+        """What Lightning keeps in its own checkpoints, to resume from."""
+        return {} if self.recorder is None else {"step": self.recorder.at, "mass": self.recorder.mass}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self._saved = state_dict
+
+
+def __getattr__(name: str) -> Any:
+    if name == "RecorderCallback":
+        return _trainer_class()
+    if name == "LightningRecorder":
+        return _lightning_class()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@functools.cache
+def _trainer_class() -> type[_TrainerHooks]:
+    base = _imported(["transformers"], "TrainerCallback", "pip install 'quantascope[transformers]'")
+    return type("RecorderCallback", (_TrainerHooks, base), {"__doc__": _TrainerHooks.__doc__})
+
+
+@functools.cache
+def _lightning_class() -> type[_LightningHooks]:
+    base = _imported(["lightning.pytorch", "pytorch_lightning"], "Callback", "pip install lightning")
+    return type("LightningRecorder", (_LightningHooks, base), {"__doc__": _LightningHooks.__doc__})
+
+
+def _imported(modules: list[str], name: str, remedy: str) -> Any:
+    """A class of the first of some modules that is installed."""
+    for module in modules:
+        try:
+            return getattr(importlib.import_module(module), name)
+        except ImportError:
+            continue
+    raise InvalidConfig(f"{modules[0].partition('.')[0]} is not installed; {remedy}")

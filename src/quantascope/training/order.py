@@ -1,0 +1,149 @@
+"""What the distances between checkpoints say about their order and descent.
+
+Training moves away from where it was: of three checkpoints a, b, c in order, d(a, c) is larger than d(a, b) and
+d(b, c). Two exchanged members break this in most of the triangles that they are part of, and exchanging them back
+mends nearly all of these. A run that oscillates breaks triangles too, but no exchange mends those, so an exchange
+must gain more where more triangles stay broken.
+
+A checkpoint also contains the one before it: training adds to the weights, so the regression of a checkpoint's
+weights on those of the one before has a slope near 1 (weight decay lowers it), however large the step was. Weights
+of another run, from another initialization, have slope 0.
+
+The thresholds were chosen on training runs of other seeds than those that `benchmarks/audit_swaps.py` reports.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+Distances = Float[np.ndarray, "checkpoints checkpoints"]
+
+WINDOW = 4
+"""Triangles reach over at most this many intervals."""
+CLIP = 0.2
+"""Largest weight of one triangle, in units of log distance."""
+BROKEN = 0.01
+"""A triangle is broken if its long side is shorter than another by this share."""
+GAIN, GAIN_IF_BROKEN = 0.008, 0.7
+"""An exchange must gain so much on average, and so much more per share of triangles that stay broken."""
+FEWEST = 4
+"""With fewer members no order is judged."""
+ALONE = 2.0
+"""A member stands aside if its nearest member is this many times as far as that of any neighbour."""
+UNRELATED_SLOPE, UNRELATED_CORRELATION = 0.25, 0.2
+"""Weights are of another run if slope and correlation are below these."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Two places of a series whose members are in each other's place."""
+
+    first: int
+    second: int
+    broken: int
+    """Triangles with either of them that are broken now."""
+    mended: int
+    """How many of these are whole after the exchange."""
+
+
+def exchanged(distances: Distances) -> list[Exchange]:
+    """Pairs of members that were exchanged, from the distances in the given order.
+
+    >>> places = np.array([0.0, 1.0, 4.0, 3.0, 2.0, 5.0, 6.0])
+    >>> [(pair.first, pair.second) for pair in exchanged(np.abs(places[:, None] - places))]
+    [(2, 4)]
+    """
+    order, found = np.arange(len(distances)), []
+    triangles = _triangles(len(distances))
+    for _ in range(len(distances) // 3 if len(distances) >= FEWEST else 0):
+        pair = _best_exchange(distances, order, triangles)
+        if pair is None:
+            break
+        order[[pair.first, pair.second]] = order[[pair.second, pair.first]]
+        found.append(pair)
+    return found
+
+
+def standing_aside(distances: Distances) -> list[int]:
+    """Members between two others that are near each other and far from it, as no member near them is."""
+    nearest = distances + np.where(np.eye(len(distances), dtype=bool), np.inf, 0)
+    found = []
+    for here in range(1, len(distances) - 1):
+        own = nearest[here].min()
+        around = [at for at in range(here - 2, here + 3) if at != here and 0 <= at < len(distances)]
+        others = max(np.delete(nearest[at], here).min() for at in around)
+        if own > ALONE * max(others, distances[here - 1, here + 1] / 2):
+            found.append(here)
+    return found
+
+
+def lineages(products: Distances, entries: int) -> list[list[int]]:
+    """Members by the run that they are of, from the inner products of their weights; the largest run first.
+
+    `entries` is how many weights there are: few weights cannot tell runs apart, and then all members are of one.
+    """
+    norms = np.sqrt(np.maximum(np.diag(products), 1e-300))
+    correlations = products / norms / norms[:, None]
+    # Which of two members is the earlier is not taken from the order: weights grow, so it is the smaller one.
+    growth = np.maximum(norms / norms[:, None], norms[:, None] / norms)
+    slopes, doubt = np.abs(correlations) * growth, growth / max(entries, 1) ** 0.5
+    usual = min(1.0, float(np.quantile(np.diag(slopes, 1), 0.75))) if len(products) > 2 else 1.0
+    unrelated = (slopes + 2 * doubt < UNRELATED_SLOPE * usual) & (correlations < UNRELATED_CORRELATION)
+    run_of: list[int] = []
+    for member in range(len(products)):
+        nearest = int(correlations[member, :member].argmax()) if member else 0
+        new = not member or bool(unrelated[member, nearest])
+        run_of.append(max(run_of, default=-1) + 1 if new else run_of[nearest])
+    runs = [[member for member, own in enumerate(run_of) if own == run] for run in range(max(run_of) + 1)]
+    return sorted(runs, key=len, reverse=True)
+
+
+def _triangles(members: int) -> Int[np.ndarray, "triangles 3"]:
+    found = [
+        (a, b, c)
+        for a in range(members)
+        for b in range(a + 1, min(members, a + WINDOW))
+        for c in range(b + 1, min(members, a + WINDOW + 1))
+    ]
+    return np.array(found, dtype=np.int64).reshape(-1, 3)
+
+
+def _excess(
+    distances: Distances, order: Int[np.ndarray, " checkpoints"], triangles: Int[np.ndarray, "triangles 3"]
+) -> Float[np.ndarray, " triangles"]:
+    """By how much the side between the outer members is longer than both others, as a logarithm."""
+    a, b, c = order[triangles].T
+    tiny = 1e-300
+    longest = np.maximum(np.maximum(distances[a, b], distances[b, c]), tiny)
+    return np.log(np.maximum(distances[a, c], tiny) / longest)
+
+
+def _best_exchange(
+    distances: Distances, order: Int[np.ndarray, " checkpoints"], triangles: Int[np.ndarray, "triangles 3"]
+) -> Exchange | None:
+    now = _excess(distances, order, triangles)
+    broken = now < -BROKEN
+    suspects = np.unique(triangles[now < 0])
+    touched = _touched(len(order), triangles)
+    best, most = None, 0.0
+    for i, first in enumerate(suspects):
+        for second in suspects[i + 1 :]:
+            own = touched[first] | touched[second]
+            other = order.copy()
+            other[[first, second]] = other[[second, first]]
+            then = _excess(distances, other, triangles[own])
+            gain = float(np.clip(then, -CLIP, CLIP).mean() - np.clip(now[own], -CLIP, CLIP).mean())
+            left = (broken[~own].sum() + (then < -BROKEN).sum()) / len(broken)
+            surplus = gain - GAIN - GAIN_IF_BROKEN * float(left)
+            if surplus > most:
+                mended = int(broken[own].sum() - (then < -BROKEN).sum())
+                best, most = Exchange(int(first), int(second), int(broken[own].sum()), mended), surplus
+    return best
+
+
+def _touched(members: int, triangles: Int[np.ndarray, "triangles 3"]) -> Bool[np.ndarray, "checkpoints triangles"]:
+    touched = np.zeros((members, len(triangles)), dtype=bool)
+    for corner in triangles.T:
+        touched[corner, np.arange(len(triangles))] = True
+    return touched
