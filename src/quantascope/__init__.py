@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from quantascope.claims.register import CLAIMS as CLAIMS
     from quantascope.claims.scoreboard import scoreboard as scoreboard
     from quantascope.discovery import Factors as Factors
-    from quantascope.discovery import ModuleLosses as ModuleLosses
     from quantascope.discovery import PriorityField as PriorityField
     from quantascope.discovery import factorize as factorize
     from quantascope.discovery import priority_field as priority_field
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from quantascope.scaling import fit_power_law as fit_power_law
     from quantascope.semantics import Units as Units
     from quantascope.semantics import name_units as name_units
+    from quantascope.sources.losses import ModuleLosses as ModuleLosses
     from quantascope.tasks.hsp import Forest as Forest
     from quantascope.tasks.hsp import build_forest as build_forest
     from quantascope.theory import Poset as Poset

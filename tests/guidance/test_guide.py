@@ -13,7 +13,7 @@ from quantascope.cli import main
 from quantascope.guidance.alignment import event_updates
 from quantascope.guidance.guide import GuidedLearner, batches_of, guidance_of, learn_guided
 from quantascope.models.saved import load_transformer
-from quantascope.qmodel.compiled.fit import learn_compiled, lesson, read_compiled
+from quantascope.qmodel.compiled.fit import learn_compiled, program_task, read_compiled
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
 
 PROGRAM = """
@@ -81,7 +81,7 @@ def guided(program: str, **changes) -> GuidedLearner:
 def test_a_compiled_model_learns_its_program(teacher):
     done = read_compiled(teacher)
     assert done.accuracy["evaluation_exact"] == done.accuracy["evaluation_exact_oracle"] == 1.0
-    supervision = lesson(done.config.program).supervision("evaluation")
+    supervision = program_task(done.config.program).supervision("evaluation")
     with torch.no_grad():
         activity = done.model.run(supervision.events).activity
     assert ((activity > 0.5) == supervision.active).float().mean() > 0.99
@@ -117,7 +117,7 @@ def test_guidance_runs_from_the_command_line_and_trains_its_teacher_if_none_is_g
 def test_guidance_lowers_the_alignment_error_and_starts_from_the_same_network(program, teacher, tmp_path):
     run = read_compiled(teacher)
     learners = {weight: guided(program, weight=weight) for weight in (0.0, 1.0)}
-    taught = lesson(program)
+    taught = program_task(program)
     first, second = (learner.build(taught) for learner in learners.values())
     assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
     asked = taught.supervision("training")
@@ -131,7 +131,7 @@ def test_guidance_lowers_the_alignment_error_and_starts_from_the_same_network(pr
 
 
 def test_prompts_are_aligned_along_the_teachers_words_and_not_learned(program, teacher, tmp_path):
-    run, taught = read_compiled(teacher), lesson(program)
+    run, taught = read_compiled(teacher), program_task(program)
     batches = batches_of(guided(program, prompts="evaluation"), run, taught)
     trained = taught.task.events(taught.task.panel("training"))
     assert [(len(batch.events), batch.answered) for batch in batches] == [(90, trained.count)]
@@ -201,7 +201,7 @@ def test_a_course_trains_what_it_needs_once(program, tmp_path):
 
 @pytest.mark.parametrize("control", ["depth", "examples", "word"])
 def test_controls_break_the_target(program, teacher, control):
-    run, asked = read_compiled(teacher), lesson(program).supervision("training")
+    run, asked = read_compiled(teacher), program_task(program).supervision("training")
     whole, broken = (guidance_of(guided(program, control=c), run, asked) for c in ("none", control))
     assert not torch.equal(whole.target, broken.target)
     assert torch.allclose(whole.target.sum((0, 1)), broken.target.sum((0, 1)), atol=1e-3)
@@ -210,7 +210,7 @@ def test_controls_break_the_target(program, teacher, control):
 def test_another_teacher_is_refused(program, teacher):
     run = read_compiled(teacher)
     with pytest.raises(RunMismatch, match="not trained as the config says"):
-        batches_of(guided(program, teacher__seed=9), run, lesson(program))
+        batches_of(guided(program, teacher__seed=9), run, program_task(program))
 
 
 def test_the_deployed_transformer_knows_nothing_of_program_or_qmodel(program, teacher, tmp_path):

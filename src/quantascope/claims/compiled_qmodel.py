@@ -6,7 +6,7 @@ from quantascope.claims.claim import Claim
 from quantascope.claims.guidance_runs import COURSES, Course, CourseRun, check_course, courses, take_course
 from quantascope.claims.result import Estimate
 from quantascope.guidance.guide import PLAIN, GuidedLearner
-from quantascope.qmodel.compiled.fit import PAPER_QMODEL, CompiledLearner, lesson
+from quantascope.qmodel.compiled.fit import PAPER_QMODEL, CompiledLearner, program_task
 from quantascope.runs.config import Config, Seeds
 
 PANELS = {"balanced": "balanced evaluation", "zero_gap": "zero gaps", "short_tail": "short tails"}
@@ -31,7 +31,7 @@ def runs(config: CompiledQModelAccuracy) -> dict[str, Course]:
 
 def measure(config: CompiledQModelAccuracy, evidence: Mapping[str, CourseRun]) -> dict[str, Estimate]:
     """Exact accuracy under predicted and oracle routing, and that of the Transformer."""
-    taught, found = lesson(config.learner.program), list(evidence.values())
+    taught, found = program_task(config.learner.program), list(evidence.values())
     graph, over = taught.compiled.graph, Estimate.over_runs
     qmodels, narrow = ([run.teachers[name] for run in found] for name in ("qmodel", "narrow"))
     transformers = [run.students["transformer"] for run in found]

@@ -9,7 +9,7 @@ from quantascope.claims.guidance_runs import COURSES, Course, CourseRun, check_c
 from quantascope.claims.guided_training import QUICK
 from quantascope.claims.result import Estimate
 from quantascope.guidance.guide import GuidedLearner
-from quantascope.qmodel.compiled.fit import lesson
+from quantascope.qmodel.compiled.fit import program_task
 from quantascope.runs.config import Config, Distinct, Seeds
 
 
@@ -31,7 +31,7 @@ def runs(config: GuidanceOtherPrograms) -> dict[str, Course]:
 
 
 def _learner(config: GuidanceOtherPrograms, program: str) -> GuidedLearner:
-    levels = len(lesson(program).compiled.graph.by_level)
+    levels = len(program_task(program).compiled.graph.by_level)
     return config.learner.replace({"teacher.program": program, "model.blocks": levels})
 
 
@@ -44,7 +44,7 @@ def measure(config: GuidanceOtherPrograms, evidence: Mapping[str, CourseRun]) ->
     """Exact accuracy without and with guidance, and of the Q-model, on every panel that a task reports."""
     figures, over = {}, Estimate.over_runs
     for program in config.programs:
-        taught, found = lesson(program), of_program(evidence, program)
+        taught, found = program_task(program), of_program(evidence, program)
         levels = [len(taught.compiled.graph.by_level)]
         figures[f"{program}_levels"] = over(f"{program}: levels of the graph", levels, "levels")
         for panel in taught.task.reported:

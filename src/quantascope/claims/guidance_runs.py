@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quantascope.guidance.guide import GuidedLearner, GuidedRun, check_guidance, learn_guided
-from quantascope.qmodel.compiled.fit import CompiledLearner, CompiledRun, learn_compiled, lesson
+from quantascope.qmodel.compiled.fit import CompiledLearner, CompiledRun, learn_compiled, program_task
 from quantascope.runs.config import Config
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory
@@ -79,7 +79,7 @@ def take_course(course: Course, path: Path, progress: Progress | None = None) ->
 def check_course(course: Course) -> None:
     """Refuse a course that cannot be taken: a program that does not compile, a panel that is not there."""
     for one in (*course.every_teacher, *(student.teacher for student in course.students.values())):
-        lesson(one.program).task.panel(one.trained_on)
+        program_task(one.program).task.panel(one.trained_on)
     for student in course.students.values():
         check_guidance(student)
 

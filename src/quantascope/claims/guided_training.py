@@ -21,7 +21,7 @@ from quantascope.claims.guidance_runs import COURSES, Course, CourseRun, check_c
 from quantascope.claims.result import Estimate
 from quantascope.guidance.alignment import event_updates, level_sums, linear_cka
 from quantascope.guidance.guide import PLAIN, Control, GuidedLearner
-from quantascope.qmodel.compiled.fit import lesson
+from quantascope.qmodel.compiled.fit import program_task
 from quantascope.runs.config import Config, Seeds
 
 ROWS = {
@@ -95,7 +95,7 @@ def measure(config: GuidedTraining, evidence: Mapping[str, CourseRun]) -> dict[s
 def alignment(run: CourseRun, row: str) -> Float[Tensor, "blocks levels"]:
     """Linear CKA of what each block adds with each level of the Q-model, on numbers that neither has seen."""
     teacher = run.teachers["ours" if row == "ours" else "plain"]
-    task = lesson(teacher.config.program).task
+    task = program_task(teacher.config.program).task
     events = task.events(task.panel(ALIGNED_ON))
     levels = level_sums(teacher.model, events)
     updates = event_updates(run.students[row].model.run(events), events)

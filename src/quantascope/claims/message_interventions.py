@@ -6,8 +6,6 @@ open: whether a refit from another seed selects the same channels.
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -26,18 +24,9 @@ from quantascope.claims.recovered_models import (
 )
 from quantascope.claims.recovered_qmodel import RECIPE_NAMES
 from quantascope.claims.result import Estimate
-from quantascope.qmodel.recovered.fidelity import panel_events
+from quantascope.qmodel.recovered.effects import InterventionEffects, intervention_effects
 from quantascope.qmodel.recovered.fit import RecoveredRun
-from quantascope.qmodel.recovered.interventions import (
-    Effect,
-    ablate_quantum,
-    ablate_writer,
-    delete_all,
-    delete_one,
-    effects,
-    force_gate,
-    replace_all,
-)
+from quantascope.qmodel.recovered.interventions import Effect
 from quantascope.runs.config import Config
 
 PANEL = "causal"
@@ -49,35 +38,7 @@ class MessageInterventions(Config):
     models: RecoveredModels = FULL_MODELS
 
 
-@dataclass(frozen=True, eq=False)
-class Broken:
-    """Effects of every intervention on one Q-model; lists are over channels, quanta and writers."""
-
-    deleted: Effect
-    replaced: Effect
-    one_deleted: list[Effect]
-    quantum: list[Effect]
-    forced: list[Effect]
-    writer: list[Effect]
-
-
-@lru_cache(maxsize=64)
-def broken(run: RecoveredRun) -> Broken:
-    """Intervene on a Q-model in every way, on the causal panel."""
-    model, events = run.model, panel_events(run.source.config, PANEL)
-    quanta, writers = range(len(model.layers)), range(model.config.writers)
-    deleted, replaced = effects(model, events, [delete_all(model), replace_all(model, events)])
-    return Broken(
-        deleted=deleted,
-        replaced=replaced,
-        one_deleted=effects(model, events, [delete_one(model, e.parent, e.child) for e in model.channels.edges]),
-        quantum=effects(model, events, [ablate_quantum(q) for q in quanta]),
-        forced=effects(model, events, [force_gate(q) for q in quanta]),
-        writer=effects(model, events, [ablate_writer(model, q, w) for q in quanta for w in writers]),
-    )
-
-
-KINDS: dict[str, tuple[str, Callable[[Broken], list[Effect]]]] = {
+KINDS: dict[str, tuple[str, Callable[[InterventionEffects], list[Effect]]]] = {
     "deletion": ("all messages deleted", lambda found: [found.deleted]),
     "replacement": ("messages replaced by matched ones", lambda found: [found.replaced]),
     "one_deletion": ("the channel that matters most deleted", lambda found: found.one_deleted),
@@ -100,7 +61,7 @@ def measure(config: MessageInterventions, evidence: Mapping[str, FittedSource]) 
         for key, (says, which) in KINDS.items():
 
             def worst(run: RecoveredRun, which=which) -> Effect | None:
-                return strongest(which(broken(run)))
+                return strongest(which(intervention_effects(run, PANEL)))
 
             figures[f"{prefix}{key}_drop"] = over_sources(
                 evidence, recipe, f"accuracy lost, {says}", lambda run, worst=worst: _drop(worst(run)), "points"

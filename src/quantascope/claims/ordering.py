@@ -18,9 +18,11 @@ from quantascope.claims.recover_quanta import QUICK, SOURCES, MeasuredSource, me
 from quantascope.claims.result import Estimate
 from quantascope.discovery import Ordering, Rule, ordering
 from quantascope.discovery.discover import Discovery
+from quantascope.discovery.factors import Factors
+from quantascope.discovery.nulls.beside import packets
 from quantascope.discovery.nulls.packets import Packet
 from quantascope.runs.config import Config, Distinct, Positive, PositiveFloat, Seeds
-from quantascope.sources.trained import NamingSource
+from quantascope.sources.trained import SourceConfig
 
 
 def _whole_percent(thresholds: tuple[float, ...]) -> tuple[float, ...]:
@@ -33,7 +35,7 @@ def _whole_percent(thresholds: tuple[float, ...]) -> tuple[float, ...]:
 class AcquisitionOrder(Config):
     """Sources by seed, factored at several thresholds."""
 
-    source: NamingSource = NamingSource()
+    source: SourceConfig = SourceConfig()
     seeds: Seeds = (0, 1, 2, 3, 4)
     thresholds: Annotated[tuple[PositiveFloat, ...], Distinct, AfterValidator(_whole_percent)] = (0.01, 0.03, 0.05)
     draws: Positive = 10
@@ -51,16 +53,21 @@ class Orders:
     def of(cls, one: Discovery, draws: int) -> "Orders":
         """Those of a discovery."""
         random: dict[Packet, list[Ordering]] = {
-            kind: [ordering(packets, one.complexity_of(packets)) for packets in one.packets(kind, draws)]
-            for kind in PACKETS
+            kind: [_ordered(one, drawn) for drawn in packets(one, kind, draws)] for kind in PACKETS
         }
-        return cls(ordering(one.factors, one.complexity), random)
+        return cls(_ordered(one, one.factors), random)
 
     def mean(self, figure: str, kind: Packet) -> float:
         """The mean of a figure over the draws that define it; NaN if none does."""
         values = np.array([getattr(one, figure) for one in self.random[kind]], dtype=np.float64)
         defined = values[np.isfinite(values)]
         return float(defined.mean()) if defined.size else float("nan")
+
+
+def _ordered(found: Discovery, factors: Factors) -> Ordering:
+    complexity = found.complexity_of(factors)
+    assert complexity is not None, "the hidden units of our Transformer are known"
+    return ordering(factors, complexity)
 
 
 def measure(config: AcquisitionOrder, evidence: Mapping[str, MeasuredSource]) -> dict[str, Estimate]:

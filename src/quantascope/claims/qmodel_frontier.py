@@ -15,7 +15,7 @@ from quantascope.claims.result import Estimate
 from quantascope.qmodel.recovered.fidelity import fidelity, gate_fidelity, parameter_share
 from quantascope.qmodel.recovered.fit import RECIPES, RecoveredFit, RecoveredRun
 from quantascope.runs.config import Config
-from quantascope.sources.trained import NamingSource
+from quantascope.sources.trained import SourceConfig
 
 PANEL = "development"
 Setting = int | float | bool | str
@@ -44,7 +44,7 @@ VARIATIONS: dict[str, dict[str, Setting]] = {
 class QModelFrontier(Config):
     """A base, and what is changed of it in each variation."""
 
-    source: NamingSource = NamingSource(seed=100)
+    source: SourceConfig = SourceConfig(seed=100)
     base: RecoveredFit = RECIPES["distilled"].replace({"updates": 800, "parts": 8, "pool.inputs": 300})
     variations: dict[str, dict[str, Setting]] = Field(default_factory=lambda: dict(VARIATIONS))
 

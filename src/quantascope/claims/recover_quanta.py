@@ -21,13 +21,22 @@ import numpy as np
 from quantascope.claims.claim import Claim
 from quantascope.claims.result import Estimate
 from quantascope.discovery import PriorityField, Rule, factorize
-from quantascope.discovery.discover import Discovery, SurrogateKind, layer_sums, measure_field
+from quantascope.discovery.discover import Discovery, layer_sums
+from quantascope.discovery.measure import measure_field
+from quantascope.discovery.nulls.beside import (
+    SurrogateKind,
+    explained_by_nmf,
+    explained_by_svd,
+    explained_in_training,
+    packets,
+    surrogates,
+)
 from quantascope.discovery.nulls.discreteness import CorrectiveFit, Discreteness, discreteness
 from quantascope.discovery.nulls.packets import Packet
 from quantascope.runs.config import Config, Positive, PositiveFloat, Seeds
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory
-from quantascope.sources.trained import NamingSource, Source, learn_naming
+from quantascope.sources.trained import Source, SourceConfig, train_source
 from quantascope.training import OptimizerConfig
 
 SOURCES = "number-naming"
@@ -42,10 +51,10 @@ EDGE = OptimizerConfig(name="adam", learning_rate=0.005, betas=(0.0, 0.99))
 class RecoverQuanta(Config):
     """Sources by seed, and sources beyond first order."""
 
-    source: NamingSource = NamingSource()
+    source: SourceConfig = SourceConfig()
     seeds: Seeds = (0, 1, 2, 3, 4)
     threshold: PositiveFloat = 0.03
-    unstable: NamingSource = NamingSource(optimizer=EDGE, steps=120, replays=0)
+    unstable: SourceConfig = SourceConfig(optimizer=EDGE, steps=120, replays=0)
     unstable_seeds: Seeds = (0, 1, 2)
     draws: Positive = 10
     """How often each null is drawn for each source; its mean over draws is the source's."""
@@ -68,12 +77,12 @@ class MeasuredSource:
         return Discovery(self.source, threshold, self.field(rule), self.field(rule, panel))
 
 
-def measured_source(config: NamingSource, path: Path, progress: Progress | None = None) -> MeasuredSource:
+def measured_source(config: SourceConfig, path: Path, progress: Progress | None = None) -> MeasuredSource:
     """Train, or read, a source and measure its fields under both rules.
 
     Held-out panels are measured for sources that are kept for a Q-model to replay; others show the rules alone.
     """
-    source = learn_naming(config, path, progress)
+    source = train_source(config, path, progress)
     with RunDirectory(path, config).locked():
         for rule in ("gradient", "path"):
             for panel in ("training", "priority", "contaminated") if config.replays else ("training",):
@@ -81,12 +90,12 @@ def measured_source(config: NamingSource, path: Path, progress: Progress | None 
     return MeasuredSource(source)
 
 
-def seeded(config: NamingSource, seeds: Sequence[int], label: str) -> dict[str, NamingSource]:
+def seeded(config: SourceConfig, seeds: Sequence[int], label: str) -> dict[str, SourceConfig]:
     """The same source with each seed."""
     return {f"{label}-{seed}": config.model_copy(update={"seed": seed}) for seed in seeds}
 
 
-def runs(config: RecoverQuanta) -> dict[str, NamingSource]:
+def runs(config: RecoverQuanta) -> dict[str, SourceConfig]:
     """The sources of the claim."""
     return seeded(config.source, config.seeds, "seed") | seeded(config.unstable, config.unstable_seeds, "unstable")
 
@@ -132,7 +141,9 @@ def measure(config: RecoverQuanta, evidence: Mapping[str, MeasuredSource]) -> di
                 [field.event_correlation for field in fields],
             )
         figures[f"rising_share{label}"] = Estimate.over_runs(
-            f"steps at which the loss rose, {what}", [100 * one.source.rising_share for one in chosen], "%"
+            f"steps at which the loss rose, {what}",
+            [100 * (one.source.rising_share or 0.0) for one in chosen],
+            "%",
         )
     return figures
 
@@ -151,11 +162,11 @@ def _figures(found: Sequence[Discovery], by: str, *, held_out_only: bool) -> lis
             ),
             (
                 f"explained_svd_layer_{layer}",
-                over(f"by a signed SVD, layer {layer}", lambda d, n=layer: 100 * d.explained_by_svd[n], "%"),
+                over(f"by a signed SVD, layer {layer}", lambda d, n=layer: 100 * explained_by_svd(d)[n], "%"),
             ),
             (
                 f"explained_nmf_layer_{layer}",
-                over(f"by an NMF, layer {layer}", lambda d, n=layer: 100 * d.explained_by_nmf[n], "%"),
+                over(f"by an NMF, layer {layer}", lambda d, n=layer: 100 * explained_by_nmf(d)[n], "%"),
             ),
             (
                 f"negative_mass_layer_{layer}",
@@ -186,7 +197,7 @@ def _nulls(found: Sequence[Discovery], by: str, draws: int) -> list[tuple[str, E
             f"explained_in_training_layer_{layer}",
             Estimate.over_runs(
                 f"training SSE explained, layer {layer}, {by}",
-                [100 * one.explained_in_training[layer] for one in found],
+                [100 * explained_in_training(one)[layer] for one in found],
                 "%",
             ),
         )
@@ -198,7 +209,8 @@ def _nulls(found: Sequence[Discovery], by: str, draws: int) -> list[tuple[str, E
     )
     for kind, what in kinds:
         drawn = [
-            [factorize(values, threshold=one.threshold) for values in one.surrogates(kind, draws)] for one in found
+            [factorize(values, threshold=one.threshold) for values in surrogates(one, kind, draws)]
+            for one in found
         ]
         counts = [np.mean([len(factors) for factors in own]) for own in drawn]
         shares = 100 * np.array([np.mean([layer_sums(one, len(layers)) for one in own], 0) for own in drawn])
@@ -212,12 +224,12 @@ def _nulls(found: Sequence[Discovery], by: str, draws: int) -> list[tuple[str, E
             )
             for layer in layers
         ]
-    packets: tuple[tuple[Packet, str], ...] = (
+    kinds_of_packets: tuple[tuple[Packet, str], ...] = (
         ("sets", "random events of equal demand"),
         ("events", "random single events"),
     )
-    for of, what in packets:
-        r = [np.mean([one.improvement_correlation_of(p) for p in one.packets(of, draws)]) for one in found]
+    for of, what in kinds_of_packets:
+        r = [np.mean([one.improvement_correlation_of(p) for p in packets(one, of, draws)]) for one in found]
         says = f"mean curve of {what} and held-out improvement, {by}"
         figures.append((f"nll_correlation_random_{of}", Estimate.over_runs(says, r)))
     return figures
@@ -260,7 +272,7 @@ def _nll_correlation(found: Discovery) -> float:
     return found.improvement_correlation
 
 
-QUICK = NamingSource(steps=400, intervals=16, replays=8)
+QUICK = SourceConfig(steps=400, intervals=16, replays=8)
 CLAIM = Claim(
     name="recover-quanta",
     says="priority falls into few factors whose mean follows held-out improvement",

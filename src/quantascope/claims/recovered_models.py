@@ -7,7 +7,7 @@ from pathlib import Path
 from quantascope.claims.recover_quanta import QUICK
 from quantascope.claims.result import Estimate
 from quantascope.discovery import factorize
-from quantascope.discovery.discover import measure_field
+from quantascope.discovery.measure import measure_field
 from quantascope.qmodel.recovered.fit import (
     RECIPES,
     Pool,
@@ -19,13 +19,13 @@ from quantascope.qmodel.recovered.fit import (
 from quantascope.runs.config import Config, Seeds
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory
-from quantascope.sources.trained import NamingSource, learn_naming
+from quantascope.sources.trained import SourceConfig, train_source
 
 
 class RecoveredModels(Config):
     """Sources by seed; the first is fitted with every fit seed of a recipe, the others with the first of them."""
 
-    source: NamingSource = NamingSource()
+    source: SourceConfig = SourceConfig()
     seeds: Seeds = (0, 1, 2)
     fit_seeds: Seeds = (0, 1, 2)
     distilled_fit_seeds: Seeds = (0, 1, 2)
@@ -36,7 +36,7 @@ class RecoveredModels(Config):
 class QModelFits(Config):
     """One source and the fits to it."""
 
-    source: NamingSource
+    source: SourceConfig
     fits: tuple[RecoveredFit, ...]
 
 
@@ -59,7 +59,7 @@ def runs(config: RecoveredModels) -> dict[str, QModelFits]:
         source = config.source.model_copy(update={"seed": seed})
         recipes = ((config.faithful, config.fit_seeds), (config.distilled, config.distilled_fit_seeds))
         fits = tuple(
-            recipe.model_copy(update={"source": source, "seed": fit_seed})
+            recipe.model_copy(update={"source": source.hash(), "seed": fit_seed})
             for recipe, fit_seeds in recipes
             for fit_seed in (fit_seeds if place == 0 else fit_seeds[:1])
         )
@@ -74,10 +74,10 @@ def fitted_source(config: QModelFits, path: Path, progress: Progress | None = No
     find them.
     """
     RunDirectory.open(path, config)
-    source = learn_naming(config.source, path.parent / f"seed-{config.source.seed}-{config.source.hash()[:8]}")
+    source = train_source(config.source, path.parent / f"seed-{config.source.seed}-{config.source.hash()[:8]}")
     done = []
     for place, fit in enumerate(config.fits):
-        with RunDirectory(source.path, source.config).locked():
+        with source.locked():
             field = measure_field(source, fit.rule)
         factors = factorize(field.values, threshold=fit.threshold)
         name = f"{fit.recipe}-{config.source.seed}-{fit.seed}-{fit.hash()[:8]}"

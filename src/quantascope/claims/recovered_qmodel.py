@@ -52,7 +52,7 @@ def seen(run: RecoveredRun, panel: str) -> Fidelity:
 def time_after_burst(run: RecoveredRun, column: str = "agreement") -> list[float]:
     """A share at every replayed step after the first acquisition burst, in percent."""
     factors = run.replays.factors
-    table = after_first_burst(through_time(run), list(run.replays.interval_steps), factors.cumulative)
+    table = after_first_burst(through_time(run), run.source.steps, factors.cumulative)
     return [100 * share for share in table[column]]
 
 

@@ -19,14 +19,14 @@ from quantascope.claims.result import Estimate
 from quantascope.discovery import Recurrence, Rule, recurrence
 from quantascope.runs.config import Config, Positive, PositiveFloat, Seeds
 from quantascope.runs.errors import InvalidConfig
-from quantascope.sources.trained import NamingSource
+from quantascope.sources.trained import SourceConfig
 from quantascope.tasks.events import Events
 
 
 class SeedStability(Config):
     """Sources that differ in their seed alone."""
 
-    source: NamingSource = NamingSource()
+    source: SourceConfig = SourceConfig()
     seeds: Seeds = (0, 1, 2, 3, 4)
     threshold: PositiveFloat = 0.03
     permutations: Positive = 200
@@ -58,7 +58,7 @@ def recurring(
     if len(sources) < 2:
         raise InvalidConfig(f"recurrence needs at least two seeds, got {len(sources)}")
     factors = [source.discovery(rule, config.threshold).factors for source in sources]
-    shuffled = groups(sources[0].source.events, within) if within else None
+    shuffled = groups(sources[0].source.events(), within) if within else None
     return recurrence(factors, within=shuffled, permutations=config.permutations)
 
 

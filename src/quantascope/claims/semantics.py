@@ -31,7 +31,8 @@ from quantascope.runs.artefact import read_table, write_table
 from quantascope.runs.config import Config, Positive
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory
-from quantascope.semantics.explain import QUANTUM, WRITER, Subject, explain, factor_subject, qmodel_subject
+from quantascope.semantics.explain import Subject, explain
+from quantascope.semantics.subjects import QUANTUM, WRITER, factor_subject, qmodel_subject
 
 MARK = 0.7
 """The F1 from which the paper counts a unit as described."""
@@ -102,7 +103,7 @@ def explained_source(config: ExplainedFits, path: Path, progress: Progress | Non
             found = explain(
                 subject, calibration=config.calibration, test=config.test, permutations=config.permutations
             )
-            for file, table in zip(files, (found.table(), found.zero_table()), strict=True):
+            for file, table in zip(files, (found.table(), found.detector_table()), strict=True):
                 write_table(file, table, made_by=run.hash)
         return Explained(*(read_table(file, made_by=run.hash) for file in files))
 

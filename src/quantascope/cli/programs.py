@@ -62,7 +62,7 @@ def guide(
     """
     from quantascope.acquisition.learner import use_threads
     from quantascope.guidance.guide import GuidedLearner, check_guidance, is_guided, learn_guided
-    from quantascope.qmodel.compiled.fit import check_lesson, learn_compiled, read_compiled
+    from quantascope.qmodel.compiled.fit import check_program_task, learn_compiled, read_compiled
     from quantascope.report.progress import one_run
     from quantascope.runs.run_directory import RunDirectory, read_settings
 
@@ -76,7 +76,7 @@ def guide(
     lesson = taught.config if taught else learner.teacher.replace({**asked, **settings})
     learner = learner.replace({**settings, "teacher": lesson.model_dump(mode="json"), **parse_changes(set_)})
     if not is_guided(out):
-        check_lesson(learner.teacher)
+        check_program_task(learner.teacher)
         check_guidance(learner)
     RunDirectory.open(out, learner)
     if learner.weight and taught is None:
@@ -91,9 +91,9 @@ def guide(
 
 
 def accuracy_text(out: Path, accuracy: dict[str, float], program: str, learned: str) -> str:
-    from quantascope.qmodel.compiled.program_task import lesson
+    from quantascope.qmodel.compiled.program_task import program_task
 
-    task = lesson(program).task
+    task = program_task(program).task
     notes = [
         f"note  {known:,} of the {len(task.panel(panel)):,} inputs of {panel} were trained on"
         for panel in task.reported

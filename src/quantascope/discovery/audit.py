@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from quantascope.discovery import PriorityField, priority_field
-from quantascope.runs.artefact import read_json
-from quantascope.sources.losses import ModuleLosses
-from quantascope.sources.trained import NamingSource, Source, read_source
-from quantascope.training.audit import Finding, audit
+from quantascope.sources.losses import TiedLosses
+from quantascope.sources.source import Source
+from quantascope.training.audit import Finding, audit, reversed_series
 from quantascope.training.checkpoint_names import find_checkpoints
 
 MOST_RISING = 0.05
 """Share of rising steps above which a full-batch training is not smooth."""
+AT_ONCE = 1024
+"""Examples whose losses are computed at once."""
 SAME_LOSS = 1e-4
 """Relative difference up to which a loss is that noted in training, on whatever machine."""
 
@@ -54,20 +56,23 @@ class AuditReport:
         return "\n".join([*lines, f"{self.path}: {self.checkpoints} checkpoints, {verdict}"])
 
 
-def audit_run(path: Path) -> AuditReport:
-    """Audit a run directory or any folder of checkpoints."""
-    source = read_source(path) if _is_source(path) else None
-    findings = audit(path, expected=source.config.training.checkpoints if source else ())
-    checkpoints = len(find_checkpoints(path))
+def audit_run(path: Path, source: Source | None = None, **series: Any) -> AuditReport:
+    """Audit a folder of checkpoints; with its source, also whether losses and updates are what training said."""
+    expected = source.steps if source else ()
+    findings = audit(path, expected=sorted({*expected, *(source.replay_steps if source else ())}), **series)
+    checkpoints = len(find_checkpoints(path, **series))
     if source and not findings:
         findings = other_losses(source)
     if source is None or findings:
         return AuditReport(path, checkpoints, findings)
-    rising, first_order = source.rising_share, first_order_field(source)
-    account, correlation = first_order.completeness, first_order.event_correlation
-    if rising > MOST_RISING:
+    rising = source.rising_share
+    if rising is not None and rising > MOST_RISING:
         says = f"the loss rose in {100 * rising:.1f} % of the steps: training is at the edge of stability"
         findings.append(Finding("rising loss", None, says))
+    if source.trajectory.mass is None:
+        return AuditReport(path, checkpoints, findings, rising)
+    first_order = first_order_field(source)
+    account, correlation = first_order.completeness, first_order.event_correlation
     if not first_order.reliable:
         says = (
             f"ΣP/ΔL is {account:.3g}, correlation {correlation:.2f} by event; the gradient rule does not hold "
@@ -79,26 +84,30 @@ def audit_run(path: Path) -> AuditReport:
 
 @torch.no_grad()
 def other_losses(source: Source) -> list[Finding]:
-    """Checkpoints whose loss is not the one that training noted at their step."""
-    losses, trajectory, findings = ModuleLosses(source.config.build()), source.trajectory, []
-    for index, step in enumerate(trajectory.steps.tolist()):
+    """Checkpoints whose loss is not the one that training noted at their step; else a series in reverse."""
+    kept = source.checkpoints
+    steps = kept.steps.tolist()
+    measured = [_mean_loss(source, kept.load(index)) for index in range(len(kept))]
+    if source.step_loss is None:
+        return reversed_series(steps, measured)
+    findings = []
+    for step, loss in zip(steps, measured, strict=True):
         if step >= len(source.step_loss):
             continue
-        loss, noted = float(losses(trajectory.load(index), source.events).mean()), float(source.step_loss[step])
+        noted = float(source.step_loss[step])
         if not abs(loss - noted) <= SAME_LOSS * noted:
             says = f"the checkpoint of step {step} has loss {loss:.4g}; in training it was {noted:.4g}"
             findings.append(Finding("other loss", step, says))
     return findings
 
 
+def _mean_loss(source: Source, tensors: dict[str, Tensor]) -> float:
+    asked, examples = TiedLosses.of(source.losses, tensors), source.examples()
+    once = asked.tensors(tensors)
+    parts = [asked(once, examples[start : start + AT_ONCE]) for start in range(0, len(examples), AT_ONCE)]
+    return float(torch.cat(parts).mean())
+
+
 def first_order_field(source: Source) -> PriorityField:
     """The gradient rule over all parameters together, on the training events."""
-    trajectory = source.trajectory.at(source.config.interval_steps)
-    losses = ModuleLosses(source.config.build())
-    return priority_field(trajectory, losses, {"all": "*"}, train=source.events, rule="gradient")
-
-
-def _is_source(path: Path) -> bool:
-    file = path / "config.json"
-    found = read_json(file) if file.is_file() else None
-    return isinstance(found, dict) and found.get("kind") == NamingSource.__name__
+    return priority_field(source.trajectory, source.losses, {"all": "*"}, train=source.examples(), rule="gradient")

@@ -34,7 +34,7 @@ from quantascope.discovery.linearized import Linearized, Parameters
 from quantascope.discovery.memory import examples_within
 from quantascope.runs.artefact import read_tensors, write_tensors
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
-from quantascope.sources.losses import EventLosses, NamedOnce
+from quantascope.sources.losses import EventLosses, TiedLosses
 from quantascope.tasks.task import Examples
 from quantascope.training import Trajectory
 
@@ -156,7 +156,7 @@ def priority_field(
         _ = trajectory.learning_rate_mass
     measured = train if events is None else events
     start = trajectory.load(0)
-    asked = NamedOnce.of(event_losses, start)
+    asked = TiedLosses.of(event_losses, start)
     members = resolve_groups(groups, start, asked)
     chunk = _fitting(asked, asked.tensors(start), train, measured, rule, memory)
     interval = Interval(trajectory, asked, members, train, measured, rule, tolerance, chunk, parts)
@@ -184,7 +184,7 @@ def check_rule(rule: str) -> None:
 
 
 def resolve_groups(
-    groups: Groups, tensors: Mapping[str, Tensor], losses: NamedOnce | None = None
+    groups: Groups, tensors: Mapping[str, Tensor], losses: TiedLosses | None = None
 ) -> dict[str, tuple[str, ...]]:
     """The parameters of each layer; every layer has some, and no two share one."""
     aliases, buffers = (losses.aliases, losses.buffers) if losses else ({}, frozenset())
@@ -220,7 +220,7 @@ class Interval:
     """The measurement of one interval, as a piece of work for an engine."""
 
     trajectory: Trajectory
-    event_losses: NamedOnce
+    event_losses: TiedLosses
     members: Mapping[str, tuple[str, ...]]
     train: Examples
     events: Examples
@@ -455,7 +455,7 @@ def _chunks(examples: Examples, chunk: int) -> list[Any]:
 
 
 def _fitting(
-    event_losses: NamedOnce,
+    event_losses: TiedLosses,
     start: Parameters,
     train: Examples,
     events: Examples,
@@ -473,5 +473,5 @@ def _fitting(
     return min(fitting)
 
 
-def _linearize(event_losses: NamedOnce, at: Parameters, examples: Examples, some: slice) -> None:
+def _linearize(event_losses: TiedLosses, at: Parameters, examples: Examples, some: slice) -> None:
     Linearized(event_losses.beside(at), event_losses.parameters(at), [examples[some]]).along([at])

@@ -18,9 +18,9 @@ from quantascope.qmodel.compiled.fit import (
     PAPER_QMODEL,
     CompiledLearner,
     CompiledRun,
-    Lesson,
+    ProgramTask,
     keep_program,
-    lesson,
+    program_task,
 )
 from quantascope.runs.artefact import read_json, write_json
 from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat
@@ -67,7 +67,7 @@ class GuidedLearner(Config):
             raise ValueError("weight 0 is without guidance, so prompts and control have no effect; leave them out")
         return self
 
-    def build(self, taught: Lesson) -> Transformer:
+    def build(self, taught: ProgramTask) -> Transformer:
         """The network before training; the same whether it is guided or not."""
         task = taught.task
         return Transformer(
@@ -107,7 +107,7 @@ def learn_guided(
     with run.locked():
         keep_program(run, config.teacher.program)
         if not is_guided(path):
-            taught = lesson(config.teacher.program)
+            taught = program_task(config.teacher.program)
             batches = batches_of(config, teacher, taught)
             model = config.build(taught)
             train(
@@ -131,7 +131,7 @@ def is_guided(path: Path) -> bool:
 
 def check_guidance(config: GuidedLearner) -> None:
     """Refuse levels that do not fit the blocks and a panel that is not there, before any training."""
-    taught = lesson(config.teacher.program)
+    taught = program_task(config.teacher.program)
     if config.weight:
         levels = torch.zeros(2, 1 + max(taught.compiled.graph.levels), config.teacher.model.width)
         _controlled(config, guide_by(config, levels, levels), torch.zeros(2, dtype=torch.long))
@@ -139,7 +139,7 @@ def check_guidance(config: GuidedLearner) -> None:
         taught.task.panel(config.prompts)
 
 
-def batches_of(config: GuidedLearner, teacher: CompiledRun | None, taught: Lesson) -> list[Batch]:
+def batches_of(config: GuidedLearner, teacher: CompiledRun | None, taught: ProgramTask) -> list[Batch]:
     """What is learned at each step in turn: the full training batch, each time with other prompts if there are."""
     asked = taught.supervision(config.teacher.trained_on)
     if not config.weight:
@@ -158,7 +158,7 @@ def batches_of(config: GuidedLearner, teacher: CompiledRun | None, taught: Lesso
     ]
 
 
-def greedy_events(model: CompiledQModel, taught: Lesson, panel: str) -> Events:
+def greedy_events(model: CompiledQModel, taught: ProgramTask, panel: str) -> Events:
     """The prompts of a panel with the Q-model's own answers, where it comes to an end."""
     task = taught.task
     prompts = [task.prompt_tokens(source) for source in task.panel(panel)]
@@ -203,7 +203,7 @@ def guide_by(config: GuidedLearner, levels: Tensor, own: Tensor) -> Guidance:
     )
 
 
-def exact_accuracy(model: Transformer, taught: Lesson) -> dict[str, float]:
+def exact_accuracy(model: Transformer, taught: ProgramTask) -> dict[str, float]:
     """Exact accuracy on every reported panel."""
     asked = {panel: taught.task.events(taught.task.panel(panel)) for panel in taught.task.reported}
     return {f"{panel}_exact": predict(model, events).exact_accuracy for panel, events in asked.items()}

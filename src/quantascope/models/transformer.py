@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from pydantic import model_validator
 from torch import Tensor, nn
 

@@ -9,15 +9,15 @@ from quantascope.runs.artefact import write_bytes
 from quantascope.semantics.explain import Explanation
 
 COLUMNS = ("unit", "description", "F1", "95 % interval", "always true", "shuffled", "tells", "active")
-ZERO_COLUMNS = ("zero", "best unit", "F1", "95 % interval", "always active")
+DETECTOR_COLUMNS = ("property", "best unit", "F1", "95 % interval", "always active")
 
 
 def print_explanation(found: Explanation) -> None:
-    """Units of each kind, best told first, and the audit of zeros."""
+    """Units of each kind, best told first, and the detectors."""
     for kind in found.named:
-        print_rows(f"{_plural(kind)}: {found.subject.says}", COLUMNS, _rows(found, kind), names=2)
-    for kind, rows in _zero_rows(found).items():
-        print_rows(f"Zeros, told by a single {kind}", ZERO_COLUMNS, rows)
+        print_rows(f"{_plural(kind)}: {found.subject.title}", COLUMNS, _rows(found, kind), names=2)
+    for kind, rows in _detector_rows(found).items():
+        print_rows(f"Properties, and the single {kind} that detects each best", DETECTOR_COLUMNS, rows)
     print(legend(found))
 
 
@@ -31,11 +31,14 @@ def write_explanation(found: Explanation) -> tuple[Path, Path]:
 
 def explanation_markdown(found: Explanation) -> str:
     """The same tables for a document."""
-    parts = [f"# Units in words: {found.subject.says}", legend(found)]
+    parts = [f"# Units in words: {found.subject.title}", legend(found)]
     for kind in found.named:
         parts += [f"## {_plural(kind)}", _markdown(COLUMNS, _rows(found, kind))]
-    for kind, rows in _zero_rows(found).items():
-        parts += [f"## Zeros, told by a single {kind}", _markdown(ZERO_COLUMNS, rows)]
+    for kind, rows in _detector_rows(found).items():
+        parts += [
+            f"## Properties, and the single {kind} that detects each best",
+            _markdown(DETECTOR_COLUMNS, rows),
+        ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -71,19 +74,19 @@ def _rows(found: Explanation, kind: str) -> list[list[str]]:
     ]
 
 
-def _zero_rows(found: Explanation) -> dict[str, list[list[str]]]:
+def _detector_rows(found: Explanation) -> dict[str, list[list[str]]]:
     return {
         kind: [
             [one.says, one.unit, f"{one.f1:.3f}", f"[{one.low:.3f}, {one.high:.3f}]", f"{one.constant:.3f}"]
             for one in detected
         ]
-        for kind, detected in found.zeros.items()
+        for kind, detected in found.detected.items()
         if detected
     }
 
 
 def _plural(kind: str) -> str:
-    return {"quantum": "Quanta", "writer": "Writers"}[kind]
+    return {"quantum": "Quanta", "writer": "Writers"}.get(kind, f"{kind.capitalize()}s")
 
 
 def _markdown(columns: tuple[str, ...], rows: list[list[str]]) -> str:

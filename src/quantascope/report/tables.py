@@ -7,10 +7,9 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table
 
-from quantascope.discovery.discover import Discovery
 from quantascope.program import CompiledProgram
-from quantascope.qmodel.recovered.trace import Trace, Unit
-from quantascope.sources.trained import Source
+from quantascope.qmodel.recovered.trace import Step, Trace, Unit
+from quantascope.sources.source import Source
 from quantascope.theory import ClassAcquisitions, SizeBias
 
 _WIDTH_OF_A_LOG = 120
@@ -92,49 +91,21 @@ def print_program(compiled: CompiledProgram) -> None:
     print(f"audited on {compiled.audited:,} events")
 
 
-def naming_text(source: Source, table: pl.DataFrame) -> str:
-    """Accuracy by panel and digit length."""
-    out = text_table(
-        "panel", "digits", "numbers", "token %", "exact %", "nats", title=_naming_title(source), names=0
-    )
-    for panel, digits, numbers, token, exact, nll in table.iter_rows():
-        style = "bold" if digits == "all" else None
-        cells = (f"{numbers:,}", f"{100 * token:.1f}", f"{100 * exact:.1f}", f"{nll:.3f}")
-        out.add_row(panel if digits == "all" else "", digits, *cells, style=style)
+def accuracy_text(source: Source, table: pl.DataFrame) -> str:
+    """Accuracy by panel and length of the prompt."""
+    columns = ("panel", "length", "inputs", "token %", "exact %", "nats")
+    out = text_table(*columns, title=_training_title(source), names=0)
+    for panel, length, inputs, token, exact, nll in table.iter_rows():
+        style = "bold" if length == "all" else None
+        cells = (f"{inputs:,}", f"{100 * token:.1f}", f"{100 * exact:.1f}", f"{nll:.3f}")
+        out.add_row(panel if length == "all" else "", length, *cells, style=style)
     return _captured(out)
 
 
-def _naming_title(source: Source) -> str:
-    share = 100 * source.rising_share
-    return f"{source.path}: {source.config.steps:,} steps, the loss rose in {share:.1f} % of them"
-
-
-def print_discovery(found: Discovery) -> None:
-    """The quanta of a source, earliest first, and how much they explain."""
-    trained = found.trained
-    quanta = text_table(
-        "quantum", "typical words", "acquired by step", "demand", "complexity", "explained %",
-        title=f"{len(found.factors)} quanta of {found.source.path} at {100 * found.threshold:g} %", names=2,
-    )  # fmt: skip
-    for quantum, acquired, demand, complexity, explained, words in found.table().iter_rows():
-        quanta.add_row(
-            quantum, words, f"{acquired:,}", f"{demand:.3f}", f"{complexity:.1f}", f"{100 * explained:.1f}"
-        )
-    layers = text_table(
-        "layer", "quanta", "explained %", "SVD %", "NMF %", "negative %", title="Held-out priority", names=0
-    )
-    for row in found.to_json()["layers"]:
-        name, count, *shares, full = row.values()
-        layers.add_row(name, f"{count}{'+' if full else ''}", *(f"{100 * share:.1f}" for share in shares))
-    console().print(quanta)
-    console().print(layers)
-    if found.ceiling:
-        print(f"+ {found.ceiling}.")
-    print(
-        f"The {trained.rule} field accounts for {trained.completeness:.3f} of the loss change "
-        f"(correlation {trained.event_correlation:.3f} by event and interval).\n"
-        f"The mean acquisition curve follows held-out improvement with r = {found.improvement_correlation:.3f}."
-    )
+def _training_title(source: Source) -> str:
+    title = f"{source.folder}: {source.steps[-1]:,} steps"
+    rising = source.rising_share
+    return title if rising is None else f"{title}, the loss rose in {100 * rising:.1f} % of them"
 
 
 def qmodel_text(about: Mapping[str, Any]) -> str:
@@ -157,7 +128,7 @@ def qmodel_text(about: Mapping[str, Any]) -> str:
 def print_trace(followed: Trace) -> None:
     """What was active at every emitted token."""
     print(
-        f"{followed.number:,}: the {followed.recipe} Q-model says {' '.join(followed.output)}, "
+        f"{followed.input}: the {followed.recipe} Q-model says {' '.join(followed.output)}, "
         f"the source {' '.join(followed.source_output)}"
     )
     table = Table(box=None, padding=(0, 2, 0, 0))
@@ -165,7 +136,7 @@ def print_trace(followed: Trace) -> None:
         table.add_column(column, overflow="fold")
     for step in followed.steps:
         table.add_row(
-            step.token if step.token == step.right else f"{step.token} (right: {step.right or 'nothing more'})",
+            _judged(step, known=followed.right is not None),
             step.source_token,
             "\n".join(map(_unit, step.gates)),
             "\n".join(f"{unit.activity:6.2f} {_unit(unit)}" for unit in step.writers),
@@ -175,6 +146,12 @@ def print_trace(followed: Trace) -> None:
             end_section=True,
         )
     console().print(table)
+
+
+def _judged(step: Step, *, known: bool) -> str:
+    if not known or step.token == step.right:
+        return step.token
+    return f"{step.token} (right: {step.right or 'nothing more'})"
 
 
 def _unit(unit: Unit) -> str:

@@ -1,7 +1,7 @@
 """Per-event losses as a function of parameters: all that the priority field asks of a model.
 
 Any function from named tensors and a batch to one loss per event will do. `ModuleLosses` makes one from an
-`nn.Module`. `NamedOnce` is what the field asks: in it a tensor of several names, as tied embeddings are, is one.
+`nn.Module`. `TiedLosses` is what the field asks: in it a tensor of several names, as tied embeddings are, is one.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -85,11 +85,11 @@ class ModuleLosses:
 
 
 @dataclass(frozen=True, eq=False)
-class NamedOnce:
+class TiedLosses:
     """Event losses of tensors that each have one name; `aliases` holds the further names of tied ones.
 
     >>> shared = torch.tensor(2.0)
-    >>> losses = NamedOnce.of(lambda at, batch: at["in"] * at["out"] * batch, {"in": shared, "out": shared})
+    >>> losses = TiedLosses.of(lambda at, batch: at["in"] * at["out"] * batch, {"in": shared, "out": shared})
     >>> losses.aliases, losses({"in": torch.tensor(3.0)}, torch.ones(1))
     ({'out': 'in'}, tensor([9.]))
     """
@@ -99,7 +99,7 @@ class NamedOnce:
     buffers: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, losses: EventLosses, checkpoint: Mapping[str, Tensor]) -> "NamedOnce":
+    def of(cls, losses: EventLosses, checkpoint: Mapping[str, Tensor]) -> "TiedLosses":
         """The losses with the ties of their module; of another function, with those of a checkpoint's memory."""
         if isinstance(losses, ModuleLosses):
             return cls(losses, losses.aliases, losses.buffers)

@@ -5,8 +5,8 @@
     layers       which parameters make up which layer
     task         what it was trained on, and on what it is asked
 
-`discover` and `explain` need no more. `fit`, `trace` and `intervene` also run the network: they ask for `model_at`,
-a `ResidualModel` at any checkpoint.
+`discover` and `explain` need no more. `fit`, `trace` and `intervene` also run the network, so they ask for
+`model_at`: a `ResidualModel` at any checkpoint.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,8 +24,7 @@ from quantascope.runs.errors import InvalidConfig
 from quantascope.runs.run_directory import locked
 from quantascope.sources.losses import EventLosses
 from quantascope.tasks.events import Events
-from quantascope.tasks.sequence import SequenceTask
-from quantascope.tasks.task import Examples, Task
+from quantascope.tasks.task import Examples, SymbolTask, Task
 from quantascope.training import Trajectory
 
 HiddenUnits = Mapping[str, Int[np.ndarray, " entries"]]
@@ -38,8 +37,8 @@ class Source:
     """A trained network as discovery sees it.
 
     What is found is kept in `folder` and carries the `identity` of the source. `replay_steps` are the checkpoints
-    that a Q-model replays. `step_loss` is the training loss before each update, where it is known, and
-    `hidden_units` tells packet complexity what a layer is made of.
+    that a Q-model replays; `series` holds all that were kept. `step_loss` is the training loss before each update,
+    where it is known, and `hidden_units` tells packet complexity what a layer is made of.
     """
 
     folder: Path
@@ -51,6 +50,7 @@ class Source:
     trained_on: str = "training"
     model_at: Callable[[int], ResidualModel] | None = None
     replay_steps: tuple[int, ...] = ()
+    series: Trajectory | None = None
     hidden_units: Mapping[str, HiddenUnits] = field(default_factory=dict)
     step_loss: Losses | None = None
 
@@ -61,6 +61,11 @@ class Source:
             raise InvalidConfig(
                 f"there is no panel '{self.trained_on}' to train on; there are {', '.join(self.task.panels)}"
             )
+
+    @property
+    def checkpoints(self) -> Trajectory:
+        """All checkpoints that were kept, replayed ones included."""
+        return self.series or self.trajectory
 
     @property
     def steps(self) -> list[int]:
@@ -99,19 +104,16 @@ class Source:
 
     def events(self, panel: str = "training") -> Events:
         """The examples of a panel of a sequence task."""
-        examples = self.examples(panel)
-        if not isinstance(examples, Events):
-            raise InvalidConfig(f"{self.folder} is no sequence model: its examples are no prediction events")
-        return examples
+        return as_events(self.examples(panel), self.folder)
 
     def labels(self, panel: str = "training") -> tuple[str, ...]:
         """A word for every event of a panel."""
         return self.task.labels(self.inputs(panel))
 
     @property
-    def sequence_task(self) -> SequenceTask:
+    def sequence_task(self) -> SymbolTask:
         """The task, if the network reads and writes symbols."""
-        if not isinstance(self.task, SequenceTask):
+        if not isinstance(self.task, SymbolTask):
             raise InvalidConfig(
                 f"{self.folder} does not read and write symbols, so it has no Q-model; discover and explain work"
             )
@@ -138,3 +140,12 @@ class Source:
         """Hold the folder against other writers."""
         with locked(self.folder):
             yield
+
+
+def as_events(examples: Any, folder: Path) -> Events:
+    """Examples as prediction events; those of another kind of model are refused."""
+    if not isinstance(examples, Events):
+        raise InvalidConfig(
+            f"the model in {folder} does not predict symbols, so it has no Q-model; discover and explain work"
+        )
+    return examples

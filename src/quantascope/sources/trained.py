@@ -147,6 +147,7 @@ def _source(config: SourceConfig, path: Path, task: SequenceTask) -> Source:
         folder=path,
         identity=config.hash(),
         trajectory=trajectory.at(config.interval_steps),
+        series=trajectory,
         losses=ModuleLosses(config.build(task)),
         layers={f"block {block}": f"blocks.{block}.*" for block in range(config.model.blocks)},
         task=task,
@@ -177,14 +178,14 @@ def source_summary(source: Source) -> dict[str, Any]:
 
 
 def accuracy_table(source: Source) -> pl.DataFrame:
-    """Accuracy on the training inputs and on what is untrained of other panels, whole and by length of the prompt."""
+    """Accuracy on the training inputs and on what is untrained of other panels, whole and by prompt length."""
     task, model = source.sequence_task, source.model()
     panels = dict.fromkeys(["training", source.task.roles.test or "training", *task.reported[1:]])
     rows: list[tuple[Any, ...]] = []
     for panel in panels:
         inputs = source.inputs(panel)
         predictions = predict(model, source.events(panel))
-        length = np.array([len(task.key(one)) for one in inputs])
+        length = np.array([len(tuple(task.key(one))) for one in inputs])
         rows.append(_row(panel, "all", predictions, np.full(len(inputs), True)))
         rows += [_row(panel, str(n), predictions, length == n) for n in np.unique(length)]
     return pl.DataFrame(rows, orient="row", schema=["panel", "length", "inputs", "token", "exact", "nll"])

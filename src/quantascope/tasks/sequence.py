@@ -68,6 +68,11 @@ class SequenceTask:
                 raise InvalidConfig(f"there is no panel '{name}' to report; there are {', '.join(self.panels)}")
 
     @property
+    def padding(self) -> int | None:
+        """The token that ends an output because no example holds it."""
+        return self.token[PAD]
+
+    @property
     def roles(self) -> Roles:
         """Which panel serves which purpose, by their names."""
         return Roles.of(self.panels, whole=self.whole)

@@ -4,7 +4,7 @@ A task lists its inputs by panel, turns inputs into events, and says what each e
 models that read and write symbols; `ExampleTask` is one for anything else that has a loss per example.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -87,6 +87,47 @@ class Task(Protocol):
 
     def properties(self, inputs: Sequence[Any]) -> Properties | None:
         """Atoms in whose words units are described; None if the task has none."""
+        ...
+
+
+@runtime_checkable
+class SymbolTask(Task, Protocol):
+    """A task of a model that reads and writes symbols, so that it can be traced."""
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]: ...
+
+    @property
+    def positions(self) -> int: ...
+
+    @property
+    def end(self) -> str: ...
+
+    @property
+    def token(self) -> Mapping[str, int]: ...
+
+    @property
+    def padding(self) -> int | None: ...
+
+    @property
+    def reported(self) -> tuple[str, ...]: ...
+
+    @property
+    def pool(self) -> Callable[[int, int], Sequence[Any]] | None: ...
+
+    @property
+    def probes(self) -> Callable[[Sequence[Any]], Properties] | None: ...
+
+    def parse(self, text: str) -> Any:
+        """The input that a person types."""
+        ...
+
+    def prompt_tokens(self, source: Any) -> list[int]:
+        """The tokens that ask about an input."""
+        ...
+
+    def right_answer(self, source: Any) -> tuple[str, ...] | None:
+        """The symbols of the right output, if it is known."""
         ...
 
 

@@ -249,19 +249,28 @@ def _reversed(steps: list[int], members: list[_Member], losses: Losses | None) -
     """A series whose loss rises from first to last as a whole."""
     if losses is None:
         return []
-    known = {member.step: member.loss for member in members}
-    if not callable(losses):
-        if len(losses) != len(steps):
-            raise InvalidConfig(f"there are {len(losses)} losses for {len(steps)} checkpoints; give one for each")
-        known = dict(zip(steps, map(float, losses), strict=True))
-    values = [loss for _, loss in sorted(known.items()) if loss is not None and math.isfinite(loss)]
+    if callable(losses):
+        known = [(member.step, member.loss) for member in members if member.loss is not None]
+        return reversed_series([step for step, _ in known], [loss for _, loss in known])
+    if len(losses) != len(steps):
+        raise InvalidConfig(f"there are {len(losses)} losses for {len(steps)} checkpoints; give one for each")
+    return reversed_series(steps, [float(loss) for loss in losses])
+
+
+def reversed_series(steps: Sequence[int], losses: Sequence[float]) -> list[Finding]:
+    """What losses in the order of steps say: one finding if they rise from first to last as a whole.
+
+    >>> [finding.kind for finding in reversed_series([0, 1, 2, 3], [1.0, 2.0, 3.0, 4.0])]
+    ['reversed']
+    """
+    values = [loss for loss in losses if math.isfinite(loss)]
     if len(values) < FEWEST_LOSSES or len(set(values)) == 1 or values[-1] <= values[0]:
         return []
     rank = _rank_correlation(values)
     if rank <= REVERSED:
         return []
     says = (
-        f"the loss rises from {values[0]:.3g} at step {min(known)} to {values[-1]:.3g} at step {max(known)} (rank "
+        f"the loss rises from {values[0]:.3g} at step {min(steps)} to {values[-1]:.3g} at step {max(steps)} (rank "
         f"correlation with the steps {rank:.2f}): the series seems to be in reverse"
     )
     return [Finding("reversed", None, says)]

@@ -7,9 +7,10 @@ from matplotlib.figure import Figure
 
 from quantascope.claims.claim import Reproduction
 from quantascope.claims.figures.recovered_qmodel import COLOURS
-from quantascope.claims.message_interventions import KINDS, broken, strongest
+from quantascope.claims.message_interventions import KINDS, PANEL, strongest
 from quantascope.claims.recovered_models import FittedSource
 from quantascope.claims.result import Result
+from quantascope.qmodel.recovered.effects import intervention_effects
 from quantascope.report.figures.style import GREY, panels, title
 from quantascope.tasks.number_naming import VOCABULARY
 
@@ -29,7 +30,7 @@ def _costs(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
     for row, (_, which) in enumerate(KINDS.values()):
         for shift, (recipe, colour) in zip((-0.14, 0.14), COLOURS.items(), strict=True):
             for place, fitted in enumerate(evidence.values()):
-                found = strongest(which(broken(fitted.of(recipe)[0])))
+                found = strongest(which(intervention_effects(fitted.of(recipe)[0], PANEL)))
                 if found is None:
                     continue
                 low, high = found.drop_interval
@@ -48,7 +49,7 @@ def _costs(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
 
 def _words(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
     first = next(iter(evidence.values()))
-    lost = {recipe: broken(first.of(recipe)[0]).deleted.by_word() for recipe in COLOURS}
+    lost = {recipe: intervention_effects(first.of(recipe)[0], PANEL).deleted.by_word() for recipe in COLOURS}
     shown = sorted(lost["faithful"], key=lambda word: -max(abs(by[word]) for by in lost.values()))[:MOST_WORDS]
     for shift, (recipe, colour) in zip((-0.2, 0.2), COLOURS.items(), strict=True):
         axes.barh([row + shift for row in range(len(shown))], [lost[recipe][word] for word in shown],

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from quantascope.claims.claim import Reproduction
 from quantascope.claims.semantics import MARK, PASSED, PRESENT, Explained, ExplainedSource
 from quantascope.report.figures.style import BLUE, GREY, ORANGE, panels, title
-from quantascope.semantics.explain import QUANTUM, WRITER
+from quantascope.semantics.subjects import QUANTUM, WRITER
 
 KINDS = ((QUANTUM, "quanta", ORANGE, "o"), (WRITER, "writers", BLUE, "^"))
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from quantascope.models import Predictions, predict
 from quantascope.program.source import split_entry
 from quantascope.qmodel import CompiledConfig, CompiledQModel, QExecution, SupervisedQModel, Supervision, gate_loss
-from quantascope.qmodel.compiled.program_task import Lesson, lesson
+from quantascope.qmodel.compiled.program_task import ProgramTask, program_task
 from quantascope.qmodel.compiled.saved import load_qmodel, save_qmodel
 from quantascope.runs.artefact import read_json, write_bytes, write_json
 from quantascope.runs.config import Config, Count, NonNegativeFloat
@@ -67,14 +67,14 @@ class CompiledRun:
 def learn_compiled(config: CompiledLearner, path: Path, progress: Progress | None = None) -> CompiledRun:
     """Train, or take up, or just read the Q-model of this config at `path`."""
     if not is_trained(path):
-        check_lesson(config)
+        check_program_task(config)
     run = RunDirectory.open(path, config)
     with run.locked():
         keep_program(run, config.program)
         if not is_trained(path):
             model = _train(config, run, progress)
-            save_qmodel(path / MODEL, model, lesson(config.program).task.vocabulary, made_by=run.hash)
-            write_json(path / RESULT, routed_accuracy(model, lesson(config.program)))
+            save_qmodel(path / MODEL, model, program_task(config.program).task.vocabulary, made_by=run.hash)
+            write_json(path / RESULT, routed_accuracy(model, program_task(config.program)))
         return CompiledRun(config, load_qmodel(path / MODEL, made_by=run.hash)[0], read_json(path / RESULT))
 
 
@@ -83,9 +83,9 @@ def is_trained(path: Path) -> bool:
     return (path / MODEL).exists() and (path / RESULT).exists()
 
 
-def check_lesson(config: CompiledLearner) -> None:
+def check_program_task(config: CompiledLearner) -> None:
     """Refuse a program that does not write what its task asks for, before any training and any file of a run."""
-    taught = lesson(config.program)
+    taught = program_task(config.program)
     taught.check_outcomes(config.trained_on)
     for panel in dict.fromkeys((config.trained_on, *taught.task.reported)):
         taught.supervision(panel)
@@ -126,7 +126,7 @@ def read_compiled(path: Path) -> CompiledRun:
 
 
 def _train(config: CompiledLearner, run: RunDirectory, progress: Progress | None) -> CompiledQModel:
-    taught = lesson(config.program)
+    taught = program_task(config.program)
     model = CompiledQModel(
         graph=taught.compiled.graph,
         vocabulary=len(taught.task.vocabulary),
@@ -167,7 +167,7 @@ def compiled_objective(config: CompiledLearner) -> Objective:
     )
 
 
-def routed_accuracy(model: CompiledQModel, taught: Lesson) -> dict[str, float]:
+def routed_accuracy(model: CompiledQModel, taught: ProgramTask) -> dict[str, float]:
     """Exact accuracy on every reported panel, with predicted routing and with that of the program."""
     found = {}
     for panel in taught.task.reported:

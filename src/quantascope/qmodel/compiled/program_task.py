@@ -1,4 +1,4 @@
-"""`Lesson`: what a program teaches: its compiled form, its task, and labels that agree with the task's answers."""
+"""`ProgramTask`: a compiled program, its task, and labels that agree with the answers of the task."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +17,7 @@ from quantascope.tasks.sequence import SequenceTask
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class ProgramTask:
     """A compiled program with its task."""
 
     compiled: CompiledProgram
@@ -64,11 +64,11 @@ class Lesson:
         )
 
 
-def lesson(program: str) -> Lesson:
+def program_task(program: str) -> ProgramTask:
     """The lesson of a program, compiled once."""
-    return _lesson(find_program(program), find_task(program))
+    return _program_task(find_program(program), find_task(program))
 
 
 @cache
-def _lesson(program: Program, task: SequenceTask) -> Lesson:
-    return Lesson(compile_program(program), task)
+def _program_task(program: Program, task: SequenceTask) -> ProgramTask:
+    return ProgramTask(compile_program(program), task)

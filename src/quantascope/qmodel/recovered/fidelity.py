@@ -1,27 +1,28 @@
 """How far a recovered Q-model does what its source does: on panels, by gate, and through training."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 import polars as pl
 import torch
 from jaxtyping import Bool, Int
-from torch import Tensor
+from torch import Tensor, nn
 
-from quantascope.discovery.discover import Discovery, measure_field
+from quantascope.discovery.discover import Discovery, held_out_panel
+from quantascope.discovery.measure import measure_field
 from quantascope.models import Predictions, predict
 from quantascope.qmodel.recovered.fit import RecoveredRun
 from quantascope.qmodel.recovered.model import RecoveredQModel, at_events
 from quantascope.runs.artefact import read_table, write_table
 from quantascope.runs.config import fingerprint
-from quantascope.sources.trained import NamingSource, panel_numbers
+from quantascope.runs.errors import InvalidConfig
+from quantascope.sources.source import Source, as_events
 from quantascope.tasks.events import Events
-from quantascope.tasks.number_naming import naming_events
 
 THROUGH_TIME = "through-time.parquet"
-TIME_PANEL, TIME_EVERY = "causal", 4
-"""Through time, every fourth number of the panel is asked."""
+TIME_EVERY = 4
+"""Through time, every fourth input of the causal panel is asked."""
 DECIDED = 0.1
 """A source is decided where its best word is more probable than its second by at least this."""
 
@@ -76,13 +77,21 @@ class Fidelity:
 
 def fidelity(run: RecoveredRun, panel: str) -> Fidelity:
     """The Q-model beside the finished source on what the source was not shown of a panel."""
-    events = panel_events(run.source.config, panel)
+    events = run.source.events(panel)
     return Fidelity(predict(run.source.model(), events), predict(run.model, events), activity(run.model, events))
 
 
-def panel_events(config: NamingSource, panel: str, *, every: int = 1) -> Events:
-    """The events of a panel for a source, or of every so many of its numbers, which stand in ascending order."""
-    return naming_events(panel_numbers(config, panel)[::every])
+def every_event(source: Source, panel: str, every: int) -> Events:
+    """The events of every so many inputs of a panel."""
+    return as_events(source.task.events(source.inputs(panel)[::every]), source.folder)
+
+
+def panel_for(source: Source, role: Literal["test", "causal"]) -> str:
+    """The panel that serves a purpose; refused if the task has none."""
+    panel = getattr(source.task.roles, role)
+    if panel is None:
+        raise InvalidConfig(f"the task of {source.folder} has no panel to test on; add one named test")
+    return panel
 
 
 @torch.no_grad()
@@ -95,8 +104,9 @@ def activity(model: RecoveredQModel, events: Events) -> Activity:
     return Activity(gates.numpy(), writers.numpy(), owner.numpy())
 
 
-def summary(run: RecoveredRun, panel: str = "test") -> dict[str, Any]:
-    """What a Q-model is and how close it is to its source on a panel."""
+def summary(run: RecoveredRun, panel: str | None = None) -> dict[str, Any]:
+    """What a Q-model is and how close it is to its source on a panel, by default that of tests."""
+    panel = panel or panel_for(run.source, "test")
     seen, model = fidelity(run, panel), run.model
     return {
         "qmodel": str(run.path),
@@ -120,15 +130,16 @@ def summary(run: RecoveredRun, panel: str = "test") -> dict[str, Any]:
 
 def parameter_share(run: RecoveredRun) -> float:
     """Parameters of the Q-model over those of its source."""
-    return run.model.parameter_count / sum(one.numel() for one in run.source.model().parameters())
+    return run.model.parameter_count / sum(one.numel() for one in cast(nn.Module, run.source.model()).parameters())
 
 
-def gate_fidelity(run: RecoveredRun, panel: str = "priority") -> float:
+def gate_fidelity(run: RecoveredRun, panel: str | None = None) -> float:
     """Mean F1 of the gates with the supports that the frozen curves assign on held-out events."""
+    panel = held_out_panel(run.source, panel)
     rule = run.config.rule
     fields = [measure_field(run.source, rule, name) for name in ("training", panel)]
     labels = Discovery(run.source, run.config.threshold, *fields).assigned.supports
-    gates = activity(run.model, panel_events(run.source.config, panel)).gates
+    gates = activity(run.model, run.source.events(panel)).gates
     both, sizes = (gates & labels).sum(1), gates.sum(1) + labels.sum(1)
     return float(np.divide(2 * both, sizes, out=np.zeros(len(both)), where=sizes > 0).mean())
 
@@ -144,7 +155,7 @@ def through_time(run: RecoveredRun) -> pl.DataFrame:
     file = run.path / THROUGH_TIME
     made_by = fingerprint({"fit": run.config.hash(), "columns": list(_TIME_COLUMNS)})
     if not file.exists():
-        events = panel_events(run.source.config, TIME_PANEL, every=TIME_EVERY)
+        events = every_event(run.source, panel_for(run.source, "causal"), TIME_EVERY)
         rows = [(step, *_at_step(run, events, step)) for step in run.replays.steps]
         table = pl.DataFrame(rows, orient="row", schema=["step", *_TIME_COLUMNS])
         write_table(file, table, made_by=made_by)

@@ -4,18 +4,17 @@
     replays  -> Q-model     one Adam update per drawn checkpoint
     Q-model  -> files       which run without the source
 
-The faithful recipe is the paper's: the 300 training inputs alone, gates taught by the supports alone. The
+The faithful recipe is the paper's: the training inputs alone, gates taught by the supports alone. The
 distilled recipe also fits inputs that need no labels, continued by the source itself, and lets predictions teach
 the gates.
 """
 
 import math
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -23,31 +22,28 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from quantascope.discovery import Factors, Rule
-from quantascope.discovery.discover import FACTORS
-from quantascope.models import Transformer, decode
+from quantascope.discovery.discover import read_factors
+from quantascope.models import decode
+from quantascope.models.residual import ResidualModel
 from quantascope.qmodel.recovered.loss import RecoveryLoss, Replayed
 from quantascope.qmodel.recovered.model import RecoveredConfig, RecoveredQModel
 from quantascope.qmodel.recovered.saved import ABOUT, WEIGHTS, QModel
-from quantascope.runs.artefact import read_facts, read_json, read_table
+from quantascope.runs.artefact import read_table
 from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.runs.progress import Progress
-from quantascope.runs.run_directory import RunDirectory
-from quantascope.sources.trained import NamingSource, Source
-from quantascope.tasks.events import PAD, Events
-from quantascope.tasks.number_naming import PANELS, VOCABULARY, answer, prompt
-from quantascope.tasks.number_naming.splits import LENGTHS
+from quantascope.runs.run_directory import RunDirectory, read_run
+from quantascope.sources.source import Source
+from quantascope.tasks.events import Events
 from quantascope.training import Objective, OptimizerConfig, ScheduleConfig, TrainingConfig, train
 
 Recipe = Literal["faithful", "distilled"]
-END = VOCABULARY.index("EOS")
-LONGEST_OUTPUT = 10
 SEMANTICS = "semantics.parquet"
 """Units in words, as quantascope explain leaves them beside a Q-model."""
 
 
 class Pool(Config):
-    """Inputs beyond the training numbers, outside every panel: so many in all, and so many at each checkpoint.
+    """Inputs of the task's pool, outside every panel: so many in all, and so many at each checkpoint.
 
     Each is continued greedily by the finished source (`final`) or by the checkpoint itself (`own`), so that nobody
     needs to know the right answer.
@@ -65,8 +61,11 @@ class RecoveredFit(Config):
     checkpoint of place i is drawn with probability proportional to i^late.
     """
 
+    KIND: ClassVar[str] = "recovered Q-model"
+
     recipe: Recipe = "faithful"
-    source: NamingSource = NamingSource()
+    source: str = ""
+    """The identity of the source that is fitted."""
     rule: Rule = "path"
     threshold: PositiveFloat = 0.03
     model: RecoveredConfig = RecoveredConfig()
@@ -114,27 +113,31 @@ class Replays:
 
     source: Source
     factors: Factors
-    steps: Sequence[int]
-    interval_steps: Sequence[int]
 
     @classmethod
     def of(cls, source: Source, factors: Factors) -> "Replays":
         """Refused without factors, or without checkpoints to replay."""
         if not len(factors):
             raise InvalidConfig(
-                f"the factorization of {source.path} has no factors; "
-                f"lower the threshold: quantascope discover {source.path} --threshold 0.01"
+                f"the factorization of {source.folder} has no factors; lower the threshold of quantascope discover"
             )
-        if not source.config.replays:
+        _ = source.sequence_task
+        if not source.replay_steps:
             raise InvalidConfig(
-                f"{source.path} kept no checkpoints to replay; train it with --set replays=200 and discover again"
+                f"{source.folder} kept no checkpoints to replay; train it anew with --set replays=200"
             )
-        if factors.supports.shape[1] != source.events.count:
+        events = source.events().count
+        if factors.supports.shape[1] != events:
             raise DamagedArtefact(
-                f"the factors cover {factors.supports.shape[1]} events and the source trains on "
-                f"{source.events.count}; run quantascope discover again"
+                f"the factors cover {factors.supports.shape[1]} events and the source trains on {events}; "
+                "run quantascope discover again"
             )
-        return cls(source, factors, source.config.replay_steps, source.config.interval_steps)
+        return cls(source, factors)
+
+    @property
+    def steps(self) -> Sequence[int]:
+        """The replayed steps."""
+        return self.source.replay_steps
 
     @cached_property
     def supports(self) -> Tensor:
@@ -144,15 +147,15 @@ class Replays:
     def existence(self, step: int) -> Float[Tensor, " quanta"]:
         """How much of each curve's mass lies before a step."""
         curves = np.pad(self.factors.cumulative, ((0, 0), (1, 0)))
-        return torch.tensor([np.interp(step, self.interval_steps, curve) for curve in curves], dtype=torch.float32)
+        return torch.tensor([np.interp(step, self.source.steps, curve) for curve in curves], dtype=torch.float32)
 
     def all(self, pool: Pool, parts: int, seed: int) -> list[Replayed]:
         """Every replayed step on the training inputs and its own share of the pool, each in so many parts."""
-        trained = self.source.config.numbers()
-        labels = self.supports.split(torch.bincount(self.source.events.example).tolist(), 1)
-        drawn = pool_numbers(pool.numbers, seed=seed) if pool.inputs else ()
-        finally_said = _continued(drawn, self.source.model()) if pool.continued_by == "final" else []
-        asked = [[(prompt(number), answer(number)) for number in trained[part::parts]] for part in range(parts)]
+        examples = _examples(self.source.events())
+        labels = self.supports.split(torch.bincount(self.source.events().example).tolist(), 1)
+        drawn = pool_prompts(self.source, pool, seed) if pool.inputs else []
+        finally_said = self._continued(drawn, self.source.model()) if pool.continued_by == "final" else []
+        asked = [examples[part::parts] for part in range(parts)]
         events = [Events.of(*zip(*own, strict=True)) for own in asked]
         replays = []
         for index, step in enumerate(self.steps):
@@ -162,7 +165,7 @@ class Replays:
                 said = (
                     [finally_said[i] for i in turn]
                     if finally_said
-                    else _continued([drawn[i] for i in turn], model)
+                    else self._continued([drawn[i] for i in turn], model)
                 )
                 events = [Events.of(*zip(*own, *said[part::parts], strict=True)) for part, own in enumerate(asked)]
             replays += [
@@ -171,32 +174,40 @@ class Replays:
             ]
         return replays
 
+    def _continued(
+        self, prompts: Sequence[Sequence[int]], speaker: ResidualModel
+    ) -> list[tuple[list[int], list[int]]]:
+        """Prompts with the speaker's own answers, none longer than the longest answer that was trained on."""
+        task = self.source.sequence_task
+        end, longest = task.token[task.end], int(self.source.events().index.max()) + 1
+        said = decode(speaker, prompts, end=end, limit=longest, padding=task.padding) if prompts else []
+        return [
+            # A speaker that says padding is made to stop.
+            (list(prompt), [end if token == task.padding else token for token in output])
+            for prompt, output in zip(prompts, said, strict=True)
+        ]
 
-def _continued(numbers: Sequence[int], speaker: Transformer) -> list[tuple[list[int], list[int]]]:
-    """Prompts with the speaker's own answers."""
-    asked = [prompt(number) for number in numbers]
-    said = decode(speaker, asked, end=END, limit=LONGEST_OUTPUT, padding=PAD) if asked else []
-    # Padding cannot stand inside an example; a speaker that says it is made to stop.
-    return [(question, [token or END for token in output]) for question, output in zip(asked, said, strict=True)]
+
+def _examples(events: Events) -> list[tuple[list[int], list[int]]]:
+    """The prompt and the output of every example."""
+    first = events.position - events.index
+    outputs = events.target.split(torch.bincount(events.example, minlength=len(events)).tolist())
+    starts = first[torch.cat([events.example.new_zeros(1), events.example.diff().nonzero().flatten() + 1])]
+    return [
+        (row[: int(start) + 1].tolist(), output.tolist())
+        for row, start, output in zip(events.tokens, starts, outputs, strict=True)
+    ]
 
 
-@cache
-def pool_numbers(count: int, *, seed: int) -> tuple[int, ...]:
-    """Numbers outside every panel, by lengths in turn; short lengths, whose numbers are few, come again.
-
-    Every number below a thousand is in a panel, so all have four digits or more.
-    """
-    taken = set().union(*(numbers() for numbers in PANELS.values()))
-    draw = random.Random(4_000_003 + seed)
-    lengths = [length for length in LENGTHS if length >= 4]
-    each = -(-count // len(lengths))
-    drawn = []
-    for length in lengths:
-        free = [number for number in range(10 ** (length - 1), 10**length) if number not in taken]
-        drawn.append(
-            [number for _ in range(-(-each // len(free))) for number in draw.sample(free, len(free))][:each]
+def pool_prompts(source: Source, pool: Pool, seed: int) -> list[list[int]]:
+    """The prompts of the task's pool."""
+    task = source.sequence_task
+    if task.pool is None:
+        raise InvalidConfig(
+            f"the task of {source.folder} has no pool of further inputs; give it SequenceTask(…, pool=…), or fit "
+            "with the faithful preset, which needs none"
         )
-    return tuple(number for turn in zip(*drawn, strict=True) for number in turn)[:count]
+    return [task.prompt_tokens(one) for one in task.pool(pool.numbers, seed)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,21 +242,22 @@ class RecoveredRun:
 def fit_recovered(
     config: RecoveredFit, source: Source, factors: Factors, path: Path, progress: Progress | None = None
 ) -> RecoveredRun:
-    """Fit, or take up, or just read the Q-model of this config at `path`."""
-    replays = Replays.of(source, factors)
-    run = RunDirectory.open(path, config)
-    with run.locked():
-        if not all((path / file).exists() for file in (WEIGHTS, ABOUT)):
-            model = _fit(config, replays, run, progress)
-            QModel(model, VOCABULARY).save(path, made_by=run.hash)
-    return RecoveredRun(config, path, replays, QModel.load(path, vocabulary=VOCABULARY))
+    """Fit, resume or read the Q-model of this config at `path`."""
+    replays, vocabulary = Replays.of(source, factors), source.sequence_task.vocabulary
+
+    def make(run: RunDirectory) -> None:
+        QModel(_fit(config, replays, run, progress), vocabulary).save(path, made_by=run.hash)
+
+    RunDirectory.open(path, config).complete([WEIGHTS, ABOUT], make)
+    return RecoveredRun(config, path, replays, QModel.load(path, vocabulary=vocabulary))
 
 
 def _fit(config: RecoveredFit, replays: Replays, run: RunDirectory, progress: Progress | None) -> RecoveredQModel:
+    source = replays.source.model()
     model = RecoveredQModel(
         layers=tuple(replays.factors.layer.tolist()),
-        blocks=replays.source.config.model.blocks,
-        interface=replays.source.model().interface(),
+        blocks=source.depth,
+        interface=source.interface(),
         config=config.model,
         seed=config.seed,
     )
@@ -304,57 +316,40 @@ class ClippedObjective:
         return values
 
 
-def read_factors(source: Source) -> tuple[Factors, dict[str, Any]]:
-    """The factors that `discover` left in the run, and how they were found."""
-    file = source.path / FACTORS
-    if not file.exists():
-        raise DamagedArtefact(f"{source.path} has no factors; find them with quantascope discover {source.path}")
-    return Factors.load(file, made_by=source.config.hash()), read_facts(file)
-
-
 def fit_config(source: Source, recipe: Recipe, changes: Mapping[str, Any]) -> RecoveredFit:
-    """A recipe for the factors in a run, from which source, rule and threshold come."""
+    """A preset for the factors of a source, from which identity, rule and threshold come."""
     _, facts = read_factors(source)
-    known = {
-        "source": source.config.model_dump(mode="json"),
-        "rule": facts["rule"],
-        "threshold": facts["threshold"],
-    }
+    known = {"source": source.identity, "rule": facts["rule"], "threshold": facts["threshold"]}
     given = next((key for key in changes if key.partition(".")[0] in (*known, "recipe")), None)
     if given is not None:
         raise InvalidConfig(
-            f"'{given}' is not for --set, it comes from the run and its factors; "
+            f"'{given}' is not for --set, it comes from the source and its factors; "
             "choose --recipe, or another --rule or --threshold of quantascope discover"
         )
     return RECIPES[recipe].replace({**known, **changes})
 
 
 def fit_run(source: Source, config: RecoveredFit, progress: Progress | None = None) -> RecoveredRun:
-    """Fit the factors in a run; the Q-model is kept in the run."""
+    """Fit the factors of a source; the Q-model is kept beside them."""
     factors, _ = read_factors(source)
-    return fit_recovered(config, source, factors, qmodel_folder(source.path, config.recipe), progress)
+    return fit_recovered(config, source, factors, qmodel_folder(source, config.recipe), progress)
 
 
 def read_fit(source: Source, recipe: Recipe) -> RecoveredRun:
-    """The Q-model of a recipe in a run."""
-    folder = qmodel_folder(source.path, recipe)
-    command = f"quantascope fit {source.path} --recipe {recipe}"
+    """The Q-model of a preset that was fitted to a source."""
+    folder = qmodel_folder(source, recipe)
+    command = f"quantascope fit --recipe {recipe}"
     if not (folder / "config.json").is_file():
-        raise DamagedArtefact(f"{source.path} has no {recipe} Q-model; make it with {command}")
+        raise DamagedArtefact(f"{source.folder} has no {recipe} Q-model; make it with {command}")
     if not (folder / ABOUT).is_file():
-        raise DamagedArtefact(f"the fit in {folder} has not come to its end; {command} takes it up")
-    found: Any = read_json(folder / "config.json")
-    if not isinstance(found, dict) or not isinstance(found.get("config"), dict):
-        raise DamagedArtefact(f"{folder} does not hold the config of a fit; remove it, and {command}")
-    config = RecoveredFit.parse(found["config"])
-    RunDirectory.open(folder, config)
-    if config.source != source.config:
+        raise DamagedArtefact(f"the fit in {folder} is not finished; {command} resumes it")
+    config = read_run(folder).parse(RecoveredFit, make=command)
+    if config.source != source.identity:
         raise RunMismatch(f"the Q-model in {folder} is that of another source; remove it, and {command}")
-    return RecoveredRun(
-        config, folder, Replays.of(source, read_factors(source)[0]), QModel.load(folder, vocabulary=VOCABULARY)
-    )
+    replays = Replays.of(source, read_factors(source)[0])
+    return RecoveredRun(config, folder, replays, QModel.load(folder, vocabulary=source.sequence_task.vocabulary))
 
 
-def qmodel_folder(run: Path, recipe: Recipe) -> Path:
-    """Where the Q-model of a recipe is kept in a run."""
-    return run / "qmodel" / recipe
+def qmodel_folder(source: Source, recipe: Recipe) -> Path:
+    """Where the Q-model of a preset is kept."""
+    return source.folder / "qmodel" / recipe

@@ -8,10 +8,9 @@ import torch
 from torch import Tensor
 
 from quantascope.models import decode
-from quantascope.qmodel.recovered.fit import END, LONGEST_OUTPUT, RecoveredRun
-from quantascope.runs.errors import InvalidConfig
-from quantascope.tasks.events import PAD, Events
-from quantascope.tasks.number_naming import LARGEST, VOCABULARY, number_name, prompt
+from quantascope.qmodel.recovered.fit import RecoveredRun
+from quantascope.qmodel.recovered.model import RecoveredExecution, RecoveredQModel
+from quantascope.tasks.events import Events
 
 TOP = 3
 
@@ -46,13 +45,13 @@ class Step:
 class Trace:
     """The steps of the Q-model's own greedy output; both models read the same prefix at each step."""
 
-    number: int
+    input: str
     recipe: str
     quanta: tuple[str, ...]
     channels: tuple[tuple[str, str], ...]
     output: tuple[str, ...]
     source_output: tuple[str, ...]
-    right: tuple[str, ...]
+    right: tuple[str, ...] | None
     steps: tuple[Step, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -61,58 +60,85 @@ class Trace:
 
 
 @torch.no_grad()
-def trace(run: RecoveredRun, number: int, descriptions: Mapping[str, str] | None = None) -> Trace:
-    """Run the Q-model on a number and write down what was active; `descriptions` are by name of the unit."""
-    if not 1 <= number <= LARGEST:
-        raise InvalidConfig(f"{number} has no name here; give a number from 1 to {LARGEST:,}")
-    says = descriptions or {}
-    model, source = run.model, run.source.model()
-    asked = [prompt(number)]
+def trace(run: RecoveredRun, text: str, descriptions: Mapping[str, str] | None = None) -> Trace:
+    """Run the Q-model on what a person types and write down what was active; `descriptions` are by unit."""
+    task, model, source = run.source.sequence_task, run.model, run.source.model()
+    asked = task.parse(text)
+    prompt, words = [task.prompt_tokens(asked)], task.vocabulary
+    right, end = task.right_answer(asked), task.token[task.end]
+    longest = max(int(run.source.events().index.max()) + 1, len(right or ()))
+    limit = min(task.positions - len(prompt[0]), longest)
     (output,), (theirs,) = (
-        decode(one, asked, end=END, limit=LONGEST_OUTPUT, padding=PAD) for one in (model, source)
+        decode(one, prompt, end=end, limit=max(limit, 1), padding=task.padding) for one in (model, source)
     )
-    events = Events.of(asked, [output])
-    done, right = model.run(events), (*number_name(number), "EOS")
+    events = Events.of(prompt, [output])
+    done = model.run(events)
     ours, beside = done.logits.softmax(-1), source(events).softmax(-1)
-    edges = [(edge.parent, edge.child) for edge in model.channels.edges]
-    names, writer_names = model.names, model.writer_names
-    steps = []
-    for event, row in enumerate(events.event_rows.tolist()):
-        active = (done.active[:, row] > 0).nonzero().flatten().tolist()
-        wrote = done.activity[:, row]
-        steps.append(
-            Step(
-                token=VOCABULARY[output[event]],
-                right=right[event] if event < len(right) else None,
-                source_token=VOCABULARY[int(beside[event].argmax())],
-                gates=tuple(
-                    Unit(names[q], float(done.message[q, row].norm()), says.get(names[q])) for q in active
-                ),
-                writers=tuple(
-                    Unit(writer_names[q][w], float(wrote[q, w]), says.get(writer_names[q][w]))
-                    for q, w in (wrote > 0).nonzero().tolist()
-                ),
-                channels=tuple(
-                    (names[parent], names[child])
-                    for parent, child in edges
-                    if child in active and float(wrote[parent].sum()) > 0
-                ),
-                top=_top(ours[event]),
-                source_top=_top(beside[event]),
-            )
+    active = _Active(done, model, descriptions or {})
+    steps = tuple(
+        Step(
+            token=words[output[event]],
+            right=right[event] if right and event < len(right) else None,
+            source_token=words[int(beside[event].argmax())],
+            gates=active.gates(row),
+            writers=active.writers(row),
+            channels=active.channels(row),
+            top=_top(ours[event], words),
+            source_top=_top(beside[event], words),
         )
+        for event, row in enumerate(events.event_rows.tolist())
+    )
     return Trace(
-        number=number,
+        input=text,
         recipe=run.config.recipe,
-        quanta=names,
-        channels=tuple((names[parent], names[child]) for parent, child in edges),
-        output=tuple(VOCABULARY[token] for token in output),
-        source_output=tuple(VOCABULARY[token] for token in theirs),
+        quanta=model.names,
+        channels=tuple((model.names[edge.parent], model.names[edge.child]) for edge in model.channels.edges),
+        output=tuple(words[token] for token in output),
+        source_output=tuple(words[token] for token in theirs),
         right=right,
-        steps=tuple(steps),
+        steps=steps,
     )
 
 
-def _top(probability: Tensor) -> tuple[tuple[str, float], ...]:
-    value, token = probability.topk(TOP)
-    return tuple((VOCABULARY[t], float(p)) for t, p in zip(token.tolist(), value, strict=True))
+@dataclass(frozen=True, eq=False)
+class _Active:
+    """What was active in one forward pass, by row."""
+
+    done: RecoveredExecution
+    model: RecoveredQModel
+    descriptions: Mapping[str, str]
+
+    def gates(self, row: int) -> tuple[Unit, ...]:
+        """The quanta whose gate is open, with the size of their message."""
+        return tuple(
+            self._unit(self.model.names[quantum], float(self.done.message[quantum, row].norm()))
+            for quantum in self._open(row)
+        )
+
+    def writers(self, row: int) -> tuple[Unit, ...]:
+        """The writers that write, with the size of what they write."""
+        wrote = self.done.activity[:, row]
+        return tuple(
+            self._unit(self.model.writer_names[quantum][writer], float(wrote[quantum, writer]))
+            for quantum, writer in (wrote > 0).nonzero().tolist()
+        )
+
+    def channels(self, row: int) -> tuple[tuple[str, str], ...]:
+        """The channels whose parent writes something and whose child is active."""
+        active, wrote, names = self._open(row), self.done.activity[:, row], self.model.names
+        return tuple(
+            (names[edge.parent], names[edge.child])
+            for edge in self.model.channels.edges
+            if edge.child in active and float(wrote[edge.parent].sum()) > 0
+        )
+
+    def _open(self, row: int) -> list[int]:
+        return (self.done.active[:, row] > 0).nonzero().flatten().tolist()
+
+    def _unit(self, name: str, activity: float) -> Unit:
+        return Unit(name, activity, self.descriptions.get(name))
+
+
+def _top(probability: Tensor, words: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
+    value, token = probability.topk(min(TOP, len(probability)))
+    return tuple((words[t], float(p)) for t, p in zip(token.tolist(), value, strict=True))

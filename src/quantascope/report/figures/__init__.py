@@ -29,7 +29,7 @@ def write_trace(followed: Trace, file: Path) -> Path:
 
 def write_discovery(found: Discovery) -> Path:
     """Draw a discovery into its run directory; the path of the picture."""
-    file = found.source.path / "discovery.png"
+    file = found.source.folder / "discovery.png"
     with house_style():
         save_figure(discovery.draw(found), file)
     return file

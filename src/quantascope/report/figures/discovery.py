@@ -1,5 +1,7 @@
 """The figure of a discovery: when quanta were acquired, which events they cover, and in what order they came."""
 
+from collections import Counter
+
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
@@ -8,12 +10,13 @@ from matplotlib.figure import Figure
 from quantascope.discovery import improvement, mean_acquisition
 from quantascope.discovery.discover import Discovery, event_map
 from quantascope.report.figures.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, title
-from quantascope.tasks.number_naming import VOCABULARY
-from quantascope.tasks.number_naming.oracle import TEENS, TENS, UNITS
+from quantascope.report.text import plain
+from quantascope.semantics.token_properties import token_class
 
 LAYER_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY)
 """Vermillion is the held-out improvement."""
-_WORDS = (*UNITS, *TEENS, *TENS, "hundred", "thousand", "EOS")
+MOST_WORDS = 45
+"""More words than this cannot be read side by side; then events stand by class of token."""
 
 
 def draw(found: Discovery) -> Figure:
@@ -24,7 +27,10 @@ def draw(found: Discovery) -> Figure:
     curves, demand, complexity = (figure.add_subplot(grid[0, column]) for column in range(3))
     acquisition_panel(curves, found, letter="a")
     time_panel(demand, [found], found.factors.demand, "demand (share of events)", letter="b")
-    time_panel(complexity, [found], found.complexity, "packet complexity (hidden units)", letter="c")
+    if found.complexity is None:
+        time_panel(complexity, [found], found.factors.explained, "explained (share of the layer)", letter="c")
+    else:
+        time_panel(complexity, [found], found.complexity, "packet complexity (hidden units)", letter="c")
     map_panel(figure.add_subplot(grid[1, :]), found, letter="d")
     return figure
 
@@ -65,11 +71,11 @@ def time_panel(axes: Axes, discoveries: list[Discovery], values: np.ndarray, lab
 
 
 def map_panel(axes: Axes, found: Discovery, *, letter: str) -> None:
-    """Which output words' events are in which support, the earliest quantum on top."""
-    target = found.source.events.target.numpy()
-    words = [word for word in _WORDS if (target == VOCABULARY.index(word)).any()]
+    """Which words' events are in which support, the earliest quantum on top."""
+    labels, by = shown_labels(found)
+    words = list(dict.fromkeys(sorted(labels, key=lambda word: (word.isalpha(), word))))
     order = np.lexsort((found.factors.layer, found.acquired))
-    shares = event_map(found.factors.supports, target, [VOCABULARY.index(word) for word in words])[order]
+    shares = event_map(found.factors.supports, labels, words)[order]
     image = axes.imshow(shares, aspect="auto", cmap=colormaps["cividis"], vmin=0, vmax=1, interpolation="nearest")
     axes.set_xticks(range(len(words)), words, rotation=60, ha="right", rotation_mode="anchor")
     axes.set_yticks(
@@ -78,8 +84,17 @@ def map_panel(axes: Axes, found: Discovery, *, letter: str) -> None:
     axes.tick_params(length=0)
     axes.set_ylabel("quantum and its step")
     bar = axes.figure.colorbar(image, ax=axes, pad=0.01)  # pyright: ignore[reportAttributeAccessIssue]
-    bar.set_label("events in the support / all events of the word")
-    title(axes, letter, "supports: which predictions each quantum helps, by output word")
+    bar.set_label(f"events in the support / all events of the {by}")
+    title(axes, letter, f"supports: which predictions each quantum helps, by {by}")
+
+
+def shown_labels(found: Discovery) -> tuple[list[str], str]:
+    """A label for every event, and what it is: the word itself, or its class where there are too many words."""
+    words = [plain(word) for word in found.labels]
+    if len(set(words)) <= MOST_WORDS:
+        return words, "output word"
+    common = {word for word, _ in Counter(words).most_common(MOST_WORDS - 8)}
+    return [word if word in common else f"other {token_class(word)}" for word in words], "token or its class"
 
 
 def map_height(quanta: int) -> float:

@@ -51,7 +51,7 @@ def _gates(axes: Axes, followed: Trace) -> None:
     axes.spines[["left", "bottom"]].set_visible(False)
     title(
         axes, "a",
-        f"{followed.number:,}: open gates (orange, darker with more written), active writers (number), "
+        f"{followed.input}: open gates (orange, darker with more written), active writers (number), "
         "channels used (blue)",
     )  # fmt: skip
 
@@ -61,15 +61,19 @@ def _probabilities(axes: Axes, followed: Trace) -> None:
         for shift, (top, colour) in enumerate(((step.top, ORANGE), (step.source_top, GREY))):
             (token, probability), x = top[0], column + 0.36 * shift - 0.18
             axes.bar(x, probability, width=0.32, color=colour)
-            wrong = token != step.right
+            wrong = followed.right is not None and token != step.right
             axes.text(
                 x, probability + 0.03, token, rotation=90, ha="center", va="bottom", fontsize=8,
                 color=VERMILLION if wrong else "black",
             )  # fmt: skip
     for label, colour in (("Q-model", ORANGE), ("source", GREY)):
         axes.bar(0, 0, color=colour, label=label)
-    labels = [f"{step.token}\nright: {step.right or 'nothing'}" if step.token != step.right else step.token
-              for step in followed.steps]  # fmt: skip
+    labels = [
+        step.token
+        if followed.right is None or step.token == step.right
+        else f"{step.token}\nright: {step.right or 'nothing'}"
+        for step in followed.steps
+    ]
     axes.set_xticks(range(len(followed.steps)), labels)
     axes.tick_params(axis="x", length=0)
     axes.set(xlim=(-0.5, len(followed.steps) - 0.1), ylim=(0, 2.0), ylabel="probability")

@@ -1,0 +1,133 @@
+"""What there is to explain: the factors of a source, its Q-model, or the Q-model of a program."""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+
+from quantascope.discovery.discover import read_factors
+from quantascope.discovery.factorize import assign
+from quantascope.discovery.factors import Factors
+from quantascope.discovery.field import Rule
+from quantascope.discovery.measure import measure_field
+from quantascope.qmodel.compiled.fit import CompiledRun
+from quantascope.qmodel.compiled.program_task import program_task
+from quantascope.qmodel.recovered.fidelity import activity
+from quantascope.qmodel.recovered.fit import Recipe, RecoveredRun, qmodel_folder, read_fit
+from quantascope.runs.errors import InvalidConfig
+from quantascope.semantics.explain import Subject
+from quantascope.semantics.tables import property_table
+from quantascope.semantics.units import Units
+from quantascope.sources.source import Source
+from quantascope.tasks.task import Roles, SymbolTask
+
+UNRELIABLE = (
+    "the priority field does not account for the loss, so its factors are no quanta; see quantascope discover"
+)
+QUANTUM, WRITER = "quantum", "writer"
+AT_ONCE = 512
+"""Examples that a compiled Q-model runs at once."""
+
+
+def subject_of(
+    source: Source,
+    *,
+    units: Literal["factors", "qmodel"] | None = None,
+    recipe: Recipe = "faithful",
+    properties: str | None = None,
+) -> Subject:
+    """What there is to explain of a source: the units asked for, or its Q-model, or its factors."""
+    if units == "qmodel" or (units is None and qmodel_folder(source, recipe).is_dir()):
+        return qmodel_subject(read_fit(source, recipe), properties)
+    factors, facts = read_factors(source)
+    warning = None if facts["reliable"] else UNRELIABLE
+    return factor_subject(source, factors, facts["rule"], properties, warning)
+
+
+def factor_subject(
+    source: Source, factors: Factors, rule: Rule, properties: str | None = None, warning: str | None = None
+) -> Subject:
+    """The supports that frozen curves assign to the events of a panel."""
+    if not len(factors):
+        raise InvalidConfig(f"{source.folder} has no factors to name; lower the threshold of quantascope discover")
+
+    def units(panel: str, **measuring: Any) -> dict[str, Units]:
+        with source.locked():
+            field = measure_field(source, rule, panel, **measuring)
+        return {QUANTUM: Units.of(factors.names, assign(factors, field.values).supports)}
+
+    title = f"factors of {source.folder}"
+    return _source_subject(title, source, units, properties, source.folder, source.identity, warning)
+
+
+def qmodel_subject(run: RecoveredRun, properties: str | None = None) -> Subject:
+    """Gates and writers of a recovered Q-model."""
+
+    def units(panel: str, **measuring: Any) -> dict[str, Units]:
+        seen = activity(run.model, run.source.events(panel))
+        writers = [name for own in run.model.writer_names for name in own]
+        return {
+            QUANTUM: Units.of(run.model.names, seen.gates),
+            WRITER: Units.owned(writers, seen.writers, seen.owner, seen.gates),
+        }
+
+    title = f"{run.config.recipe} Q-model of {run.source.folder}"
+    return _source_subject(title, run.source, units, properties, run.path, run.config.hash())
+
+
+def compiled_subject(run: CompiledRun, path: Path) -> Subject:
+    """Gates of a compiled Q-model, whatever its program, in the words of that program."""
+    taught = program_task(run.config.program)
+    task = taught.task
+
+    @torch.no_grad()
+    def units(panel: str, **measuring: Any) -> dict[str, Units]:
+        events = task.events(task.panel(panel))
+        parts = [events[start : start + AT_ONCE] for start in range(0, len(events), AT_ONCE)]
+        active = torch.cat([run.model.run(part).activity for part in parts], 1) > 0.5
+        return {QUANTUM: Units.of(taught.compiled.graph.names, active.numpy())}
+
+    return Subject(
+        title=f"gates of the compiled Q-model {path}",
+        folder=path,
+        made_by=run.config.hash(),
+        panels=_two_panels(task.roles, f"the task of {run.config.program}"),
+        keys=lambda panel: map(task.key, task.panel(panel)),
+        units=units,
+        properties=lambda panel: taught.compiled.trace(task.panel(panel)).properties,
+    )
+
+
+def _source_subject(
+    title: str,
+    source: Source,
+    units: Callable[..., Mapping[str, Units]],
+    properties: str | None,
+    folder: Path,
+    made_by: str,
+    warning: str | None = None,
+) -> Subject:
+    def keys(panel: str) -> Iterable[Any]:
+        return map(source.task.key, source.inputs(panel))
+
+    probes = source.task.probes if isinstance(source.task, SymbolTask) else None
+    return Subject(
+        title=title,
+        folder=folder,
+        made_by=made_by,
+        panels=_two_panels(source.task.roles, f"the task of {source.folder}"),
+        keys=keys,
+        units=units,
+        properties=lambda panel: property_table(source, panel, properties),
+        probes=probes and (lambda panel: probes(source.inputs(panel))),
+        warning=warning,
+    )
+
+
+def _two_panels(roles: Roles, whose: str) -> tuple[str, str]:
+    if roles.calibration is None or roles.test is None or roles.calibration == roles.test:
+        raise InvalidConfig(
+            f"{whose} has no two panels to choose and to test descriptions on; name them calibration and test"
+        )
+    return roles.calibration, roles.test

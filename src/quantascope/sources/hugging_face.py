@@ -1,0 +1,222 @@
+"""A folder of Hugging Face checkpoints as a source, without any Python of the user's.
+
+    checkpoints   their config.json says the family, and with it blocks, hidden units and losses
+    tokenizer     beside the checkpoints, or in one of them
+    data          a text, or pairs of prompt and answer; what was trained on, less what is held out
+
+What is found is kept beside the checkpoints, in FOLDER.quantascope, where the next command finds its settings.
+"""
+
+import hashlib
+import importlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import polars as pl
+
+from quantascope.models.hugging_face import (
+    adapt,
+    causal_lm_losses,
+    layers_of,
+    load_pretrained,
+    mlp_groups,
+    read_weights,
+)
+from quantascope.models.residual import ResidualModel
+from quantascope.runs.artefact import read_table
+from quantascope.runs.config import Config, Positive
+from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
+from quantascope.runs.run_directory import RunDirectory
+from quantascope.sources.losses import ModuleLosses
+from quantascope.sources.source import Source
+from quantascope.tasks.text import TextExample, TextTask, split, windows
+from quantascope.training import Trajectory
+
+SUFFIX = ".quantascope"
+
+
+class HuggingFaceConfig(Config):
+    """Checkpoints and data of a source; `data_digest` is that of the file, so that another text is refused."""
+
+    KIND: ClassVar[str] = "hugging-face source"
+
+    checkpoints: str
+    branch: str | None = None
+    data: str
+    data_digest: str
+    length: Positive = 64
+    """Tokens of a window of text."""
+    examples: Positive | None = None
+    """At most so many examples, the first ones; all if not given."""
+
+
+def findings_folder(checkpoints: Path) -> Path:
+    """Where what is found in a series is kept."""
+    return checkpoints.with_name(checkpoints.name + SUFFIX)
+
+
+def hugging_face_source(
+    checkpoints: Path | str,
+    data: Path | str,
+    *,
+    length: int = 64,
+    examples: int | None = None,
+    branch: str | None = None,
+    out: Path | None = None,
+) -> Source:
+    """The source of a folder of checkpoints and a file of data: text, or JSON lines or parquet of prompt and answer.
+
+    Text is cut in windows of `length` tokens. A column `panel` in the data says what an example is for; without it,
+    every tenth example is held out.
+    """
+    folder, file = Path(checkpoints).absolute(), Path(data).absolute()
+    if not file.is_file():
+        raise InvalidConfig(f"there is no data file {data}; give a .txt, .jsonl or .parquet file")
+    config = HuggingFaceConfig(
+        checkpoints=str(folder),
+        branch=branch,
+        data=str(file),
+        data_digest=_digest(file),
+        length=length,
+        examples=examples,
+    )
+    return open_config(config, out or findings_folder(folder))
+
+
+def open_config(config: HuggingFaceConfig, out: Path) -> Source:
+    """The source of a config, whose findings are kept in `out`."""
+    folder, file = Path(config.checkpoints), Path(config.data)
+    if not file.is_file() or _digest(file) != config.data_digest:
+        state = "is gone" if not file.is_file() else "has changed"
+        raise RunMismatch(f"{file} {state} since {out} was made with it; restore it, or give --data anew")
+    trajectory = Trajectory.open(folder, reader=read_weights, branch=config.branch)
+    trajectory.check()
+    last = trajectory.files[-1][0].parent
+    module = load_pretrained(last)
+    task = _task(config, file, _tokenizer(last, folder), module)
+    decoder = adapt(module)
+
+    def model_at(step: int) -> ResidualModel:
+        return decoder.at(trajectory.at([step]).load(0))
+
+    run = RunDirectory.open(out, config)
+    return Source(
+        folder=out,
+        identity=run.hash,
+        trajectory=trajectory,
+        losses=ModuleLosses(module, causal_lm_losses),
+        layers=layers_of(module),
+        task=task,
+        model_at=model_at,
+        replay_steps=tuple(step for step in trajectory.steps.tolist() if step > 0),
+        hidden_units=mlp_groups(module),
+    )
+
+
+def _task(config: HuggingFaceConfig, file: Path, tokenizer: Any, module: Any) -> TextTask:
+    end = tokenizer.eos_token_id
+
+    def encode(text: str) -> list[int]:
+        return list(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    if file.suffix == ".txt":
+        panels = split(windows(encode(_text(file)), config.length)[: config.examples])
+    elif file.suffix in (".jsonl", ".json", ".parquet"):
+        panels = _pairs(_rows(file).head(config.examples or 2**62), file, encode, end)
+    else:
+        raise InvalidConfig(f"{file.name} is no kind of data that is known; give .txt, .jsonl or .parquet")
+    rows = module.get_input_embeddings().num_embeddings
+    known = tokenizer.convert_ids_to_tokens(range(min(len(tokenizer), rows)))
+    symbols = [*(str(symbol) for symbol in known), *(f"<unused {token}>" for token in range(len(known), rows))]
+    highest = max(max(*one.prompt, *one.answer) for panel in panels.values() for one in panel)
+    if highest >= rows:
+        raise InvalidConfig(
+            f"the tokenizer has token {highest} and the model {rows} embeddings; give the model's own tokenizer"
+        )
+    return TextTask(
+        vocabulary=tuple(symbols),
+        positions=module.config.max_position_embeddings,
+        end=symbols[end if end is not None else 0],
+        encode=encode,
+        panels=panels,
+    )
+
+
+def _pairs(
+    rows: pl.DataFrame, file: Path, encode: Callable[[str], list[int]], end: int | None
+) -> dict[str, tuple[TextExample, ...]]:
+    missing = [name for name in ("prompt", "answer") if name not in rows.columns]
+    if missing:
+        raise InvalidConfig(f"{file} has columns {', '.join(rows.columns)}, and no {missing[0]}; add it")
+    examples = [
+        _pair(place, prompt, answer, file, encode, end)
+        for place, (prompt, answer) in enumerate(zip(rows["prompt"], rows["answer"], strict=True))
+    ]
+    if "panel" not in rows.columns:
+        return split(examples)
+    panels: dict[str, list[TextExample]] = {}
+    for panel, example in zip(rows["panel"], examples, strict=True):
+        panels.setdefault(str(panel), []).append(example)
+    if "training" not in panels:
+        raise InvalidConfig(f"the column `panel` of {file} names {', '.join(panels)}; one must be training")
+    return {name: tuple(members) for name, members in panels.items()}
+
+
+def _pair(
+    place: int, prompt: Any, answer: Any, file: Path, encode: Callable[[str], list[int]], end: int | None
+) -> TextExample:
+    if not isinstance(prompt, str) or not isinstance(answer, str):
+        raise InvalidConfig(
+            f"row {place + 1} of {file} is no pair of texts; give a prompt and an answer as strings"
+        )
+    asked, said = tuple(encode(prompt)), (*encode(answer), *(() if end is None else (end,)))
+    if not asked or not said:
+        raise InvalidConfig(f"row {place + 1} of {file} has an empty prompt or answer; leave it out")
+    return TextExample(asked, said)
+
+
+def _rows(file: Path) -> pl.DataFrame:
+    if file.suffix == ".parquet":
+        return read_table(file, made_by=None)
+    try:
+        return pl.DataFrame([json.loads(line) for line in _text(file).splitlines() if line.strip()])
+    except (ValueError, pl.exceptions.PolarsError, TypeError) as error:
+        reason = " ".join(str(error).split())[:120]
+        raise DamagedArtefact(f"{file} holds no JSON lines of prompt and answer ({reason}); mend it") from error
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DamagedArtefact(f"{file} cannot be read as UTF-8 text ({error}); convert it") from error
+
+
+def _tokenizer(*folders: Path) -> Any:
+    """The tokenizer in the first of the folders that has one."""
+    transformers = importlib.import_module("transformers")
+    complaint = "no tokenizer files"
+    for folder in folders:
+        if not any(
+            (folder / name).is_file() for name in ("tokenizer.json", "tokenizer_config.json", "vocab.json")
+        ):
+            continue
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+        try:
+            return transformers.AutoTokenizer.from_pretrained(
+                folder, local_files_only=True, trust_remote_code=False
+            )
+        except (OSError, ValueError, KeyError, ImportError) as error:
+            complaint = " ".join(str(error).split())[:120]
+    where = " nor ".join(map(str, folders))
+    raise InvalidConfig(
+        f"there is no tokenizer in {where} ({complaint}); save it there with tokenizer.save_pretrained"
+    )
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()[:16]

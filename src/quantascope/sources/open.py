@@ -1,0 +1,81 @@
+"""`open_source`: whatever a user points at, as a `Source`."""
+
+from pathlib import Path
+
+from quantascope.program.source import split_entry
+from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
+from quantascope.runs.run_directory import is_run, read_run
+from quantascope.sources.hugging_face import (
+    HuggingFaceConfig,
+    findings_folder,
+    hugging_face_source,
+    open_config,
+)
+from quantascope.sources.source import Source
+from quantascope.sources.trained import SourceConfig, read_source
+from quantascope.sources.user_file import load_name
+from quantascope.training.checkpoint_names import find_checkpoints
+
+
+def open_source(
+    where: str | Path,
+    *,
+    task: str | None = None,
+    data: str | Path | None = None,
+    length: int | None = None,
+    examples: int | None = None,
+    branch: str | None = None,
+) -> Source:
+    """The source at a place: a run folder, `FILE.py:NAME`, or a folder of Hugging Face checkpoints.
+
+    Args:
+        where: The place; NAME is a `Source`, or a function without arguments that returns one.
+        task: `FILE.py:NAME` of the task, for a run that was trained on a task in a file.
+        data: For checkpoints: text, or JSON lines or parquet of prompt and answer; remembered for the next time.
+        length: For checkpoints with a text: tokens of a window.
+        examples: For checkpoints: at most so many examples.
+        branch: For checkpoints of several stages in one folder: which.
+    """
+    path = Path(where)
+    if split_entry(str(where))[1] is not None and not path.is_dir():
+        return _from_file(str(where))
+    if not path.is_dir():
+        raise DamagedArtefact(
+            f"there is no folder {where}; give a run folder, FILE.py:NAME, or a folder of checkpoints"
+        )
+    if is_run(path):
+        return _from_run(path, task)
+    if data is not None:
+        options = {"length": length, "examples": examples, "branch": branch}
+        return hugging_face_source(path, data, **{name: one for name, one in options.items() if one is not None})
+    if is_run(findings_folder(path)):
+        return _from_run(findings_folder(path), task)
+    if not find_checkpoints(path, branch=branch):
+        raise DamagedArtefact(
+            f"{path} is neither a run nor a folder of checkpoints; make a run with quantascope train TASK"
+        )
+    raise InvalidConfig(
+        f"{path} holds checkpoints; say what they were trained on with --data FILE (.txt, .jsonl or .parquet), or "
+        "describe another kind of model in a file and give FILE.py:source"
+    )
+
+
+def _from_file(where: str) -> Source:
+    found = load_name(where, "a Source")
+    made = found() if callable(found) else found
+    if not isinstance(made, Source):
+        raise InvalidConfig(
+            f"{where} is {type(made).__name__}, not a Source; build one with quantascope.module_source(…)"
+        )
+    return made
+
+
+def _from_run(path: Path, task: str | None) -> Source:
+    found = read_run(path)
+    if found.kind == SourceConfig.KIND:
+        return read_source(path, task=task)
+    if found.kind == HuggingFaceConfig.KIND:
+        return open_config(found.parse(HuggingFaceConfig, make="quantascope discover FOLDER --data FILE"), path)
+    raise RunMismatch(
+        f"{path} is a run of '{found.kind}', which is no source; make one with quantascope train TASK"
+    )
