@@ -23,7 +23,8 @@ from quantascope.experiments.naming_source import NAMING_OBJECTIVE, NamingSource
 from quantascope.models import Transformer
 from quantascope.models.transformer import Block
 from quantascope.priority import ModuleLosses, PriorityField, Rule, factorize, priority_field
-from quantascope.priority.field import Interval, resolve_groups
+from quantascope.priority.field import resolve_groups
+from quantascope.priority.interval import Interval
 from quantascope.priority.losses import NamedOnce
 from quantascope.provenance import made_with
 from quantascope.tasks.events import Events

@@ -2,10 +2,12 @@
 
 from quantascope.priority.complexity import effective_groups, hidden_unit_groups, packet_complexity
 from quantascope.priority.corrective import assign_jointly, factorize_corrective
+from quantascope.priority.cost import FieldCost, field_cost
 from quantascope.priority.factorize import assign, check_threshold, explained_share, factorize, negative_mass
 from quantascope.priority.factors import Factors
 from quantascope.priority.field import PriorityField, Rule, priority_field
 from quantascope.priority.fingerprints import factorize_fingerprints
+from quantascope.priority.linearized import Derivatives
 from quantascope.priority.losses import ModuleLosses
 from quantascope.priority.ordering import (
     Ordering,
@@ -17,7 +19,9 @@ from quantascope.priority.ordering import (
 from quantascope.priority.stability import Match, Recurrence, chance_matches, chance_within, match, recurrence
 
 __all__ = [
+    "Derivatives",
     "Factors",
+    "FieldCost",
     "Match",
     "ModuleLosses",
     "Ordering",
@@ -34,6 +38,7 @@ __all__ = [
     "factorize",
     "factorize_corrective",
     "factorize_fingerprints",
+    "field_cost",
     "hidden_unit_groups",
     "improvement",
     "improvement_correlation",
