@@ -98,6 +98,24 @@ def test_a_direction_takes_two_forward_passes_and_one_that_does_not_move_takes_n
     torch.testing.assert_close(found, torch.tensor([[18.0, 72.0], [0.0, 0.0], [0.0, 0.0]]), rtol=1e-3, atol=0)
 
 
+def test_a_step_that_was_found_at_one_point_is_taken_at_the_next():
+    calls = []
+
+    def losses(at, batch):
+        calls.append(len(batch))
+        return (30 * at["slope"] * batch).sin() + 2
+
+    batch, sizes, taken = torch.tensor([1.0, 2.0]), {}, []
+    for slope in (3.0, 3.001):
+        calls.clear()
+        at = {"slope": torch.tensor(slope)}
+        found = Differences(losses, at, [batch], sizes).derivatives([at])
+        exact = 30 * at["slope"].double() * batch * (30 * at["slope"].double() * batch).cos()
+        assert float((found - exact).abs().max()) < 1e-3 * float(exact.abs().max())
+        taken.append(len(calls))
+    assert taken[0] > taken[1] == 2
+
+
 def test_the_gradient_of_the_mean_loss_is_exact(sgd):
     at = sgd.trajectory.load(3)
     expected = Linearized(sgd.losses, at, [sgd.events]).gradient()
@@ -243,6 +261,28 @@ def test_a_kernel_whose_second_derivative_is_silently_missing_is_noticed(moved):
         NotTwiceDifferentiable, match="a second backward pass misses part of the gradient: the model"
     ):
         priority_field(trajectory, partly, {"all": "*"}, train=inputs, derivatives="backward")
+
+
+@pytest.mark.parametrize("rule", ["gradient", "path"])
+def test_buffers_are_no_directions(tmp_path, rule):
+    torch.manual_seed(1)
+    model = nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4), nn.Linear(4, 1))
+    inputs = torch.randn(12, 2)
+    recorder, optimizer = Recorder(model, tmp_path, steps=4), torch.optim.SGD(model.parameters(), 0.05)
+    for _ in range(8):
+        optimizer.zero_grad()
+        (model(inputs).squeeze(1) - inputs.prod(1)).square().mean().backward()
+        optimizer.step()
+        recorder.step(0.05)
+    losses = ModuleLosses(model, lambda model, batch: (model(batch).squeeze(1) - batch.prod(1)).square())
+    exact, near = (
+        priority_field(
+            Trajectory.open(tmp_path), losses, {"first": "0.*"}, train=inputs, rule=rule, derivatives=form
+        )
+        for form in ("backward", "differences")
+    )
+    for found, expected in ((near.values, exact.values), (near.other, exact.other)):
+        assert np.abs(found - expected).max() < 1e-3 * np.abs(expected).max()
 
 
 def test_unknown_derivatives_are_refused():

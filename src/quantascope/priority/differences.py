@@ -10,7 +10,7 @@ by the change that it makes. In float32 the largest error is then about 2e-4 of 
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -40,6 +40,8 @@ class Differences:
     event_losses: EventLosses
     at: Parameters
     pieces: Sequence[Any]
+    sizes: dict[int, float] = field(default_factory=dict)
+    """The step of each direction, by its place in the list; given on to the next point, it is not sought again."""
 
     def gradient(self) -> Parameters:
         """Gradient of the mean loss by one backward pass; zero for a parameter that no loss depends on."""
@@ -63,19 +65,23 @@ class Differences:
 
     def derivatives(self, directions: Sequence[Mapping[str, Tensor]]) -> Float[Tensor, "directions events"]:
         """The derivatives along each direction alone, of two forward passes each."""
-        rows = [self._derivative(direction) if _norm(direction.values()) else None for direction in directions]
+        rows = [
+            self._derivative(direction, place) if _norm(direction.values()) else None
+            for place, direction in enumerate(directions)
+        ]
         present = next((row for row in rows if row is not None), None)
         zero = torch.zeros_like(self._losses({}, 0.0) if present is None else present)
         return torch.stack([zero if row is None else row for row in rows])
 
-    def _derivative(self, direction: Mapping[str, Tensor]) -> Float[Tensor, " events"]:
+    def _derivative(self, direction: Mapping[str, Tensor], place: int) -> Float[Tensor, " events"]:
         """The derivatives along one direction, of a step that changes the losses by about the best amount."""
         precision = max(torch.finfo(value.dtype).eps for value in direction.values()) ** (1 / 3)
         length = _norm(direction.values())
         reach = (_norm(self.at[name] for name in direction) + length) / length
         # A direction that hardly matters would be followed without end.
         longest = 10 * precision * reach
-        size, derivative = precision * reach / 5, torch.empty(0)
+        size = self.sizes[place] if place in self.sizes else precision * reach / 5
+        derivative = torch.empty(0)
         for _ in range(_ATTEMPTS):
             ahead, behind = self._losses(direction, size), self._losses(direction, -size)
             derivative = (ahead - behind) / (2 * size)
@@ -84,6 +90,7 @@ class Differences:
             if _LEAST <= change <= _MOST or better == size or not math.isfinite(change):
                 break
             size = better
+        self.sizes[place] = size
         return derivative
 
     @torch.no_grad()

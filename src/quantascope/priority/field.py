@@ -384,7 +384,8 @@ def footprints(
 def _differentiate(
     event_losses: NamedOnce, at: Parameters, examples: Examples, rule: Rule, form: Derivatives, some: slice
 ) -> None:
-    here = linearize(form, event_losses.beside(at), event_losses.parameters(at), [examples[some]])
+    parameters = event_losses.parameters(at)
+    here = linearize(form, event_losses.beside(at), parameters, [examples[some]])
     if form == "differences" and rule == "gradient":
         here.gradient()
-    here.along([at])
+    here.along([parameters])

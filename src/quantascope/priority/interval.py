@@ -161,12 +161,12 @@ class Interval:
         enough = allowed_error(torch.stack([before, after], 1).numpy(), self.tolerance)[0]
         way = {name: value - end[name] for name, value in self.event_losses.parameters(start).items()}
         directions = self._directions(way)
-        count, points = 2, 0
+        count, points, sizes = 2, 0, dict[int, float]()
         while True:
             place, weight = np.polynomial.legendre.leggauss(count)
             credit = torch.stack(
                 [
-                    (w / 2) * self._at(start, way, (1 + x) / 2).derivatives(directions)
+                    (w / 2) * self._at(start, way, (1 + x) / 2, sizes).derivatives(directions)
                     for x, w in zip(place.tolist(), weight.tolist(), strict=True)
                 ]
             ).sum(0)
@@ -175,9 +175,11 @@ class Interval:
                 return credit, points
             count *= 2
 
-    def _at(self, start: Parameters, way: Parameters, place: float) -> Linearized | Differences:
+    def _at(
+        self, start: Parameters, way: Parameters, place: float, sizes: dict[int, float]
+    ) -> Linearized | Differences:
         at = {name: start[name] - place * moved for name, moved in way.items()}
-        return linearize(self.derivatives, self.event_losses.beside(start), at, self._pieces)
+        return linearize(self.derivatives, self.event_losses.beside(start), at, self._pieces, sizes)
 
     def _directions(self, way: Parameters) -> list[Parameters]:
         """The way of each layer alone, and last that of all parameters outside them."""
@@ -224,11 +226,19 @@ class Interval:
 
 
 def linearize(
-    derivatives: Derivatives, event_losses: EventLosses, at: Parameters, pieces: Sequence[Any]
+    derivatives: Derivatives,
+    event_losses: EventLosses,
+    at: Parameters,
+    pieces: Sequence[Any],
+    sizes: dict[int, float] | None = None,
 ) -> Linearized | Differences:
-    """The losses at given parameters, with their derivatives in the form that is asked for."""
-    form = Linearized if derivatives == "backward" else Differences
-    return form(event_losses, at, pieces)
+    """The losses at given parameters, with their derivatives in the form that is asked for.
+
+    Differences take the step of each direction from `sizes`, if it is there, and leave theirs.
+    """
+    if derivatives == "backward":
+        return Linearized(event_losses, at, pieces)
+    return Differences(event_losses, at, pieces, {} if sizes is None else sizes)
 
 
 def allowed_error(
