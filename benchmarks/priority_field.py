@@ -5,14 +5,27 @@ backward pass per event, or all at once by `torch.func.vmap(grad)` over padded r
 pass per layer through the graph of the population gradient. All run on one thread, in alternating rounds; the
 median of CPU seconds counts, which a busy machine disturbs less than the clock on the wall. The loop is timed on a
 part of the events and scaled up.
+
+Differences of forward passes are compared with the second backward pass on one interval of the path rule: largest
+error as a share of the largest entry, CPU time, and peak memory. The second comparison is of a small GPT-2, with
+fused attention against eager attention.
 """
 
+from quantascope.sources.trained import NAMING_OBJECTIVE
+from quantascope.sources.trained import learn_naming
+from quantascope.sources.trained import NamingSource
+from quantascope.sources.trained import Source
+from quantascope.runs.artefact import write_json
 import argparse
+import importlib
+import importlib.util
 import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -22,12 +35,16 @@ from quantascope.discovery import PriorityField, Rule, factorize, priority_field
 from quantascope.discovery.field import Interval, resolve_groups
 from quantascope.models import Transformer
 from quantascope.models.transformer import Block
-from quantascope.runs.artefact import write_json
+from quantascope.discovery import ModuleLosses, PriorityField, Rule, factorize, priority_field
+from quantascope.discovery.field import prepare, resolve_groups
+from quantascope.models.hugging_face import causal_lm_losses, read_pretrained
+from quantascope.discovery.interval import Interval
+from quantascope.sources.losses import TiedLosses
+from quantascope.discovery.memory import PeakMemory
 from quantascope.runs.provenance import made_with
-from quantascope.sources.losses import ModuleLosses, NamedOnce
-from quantascope.sources.trained import NAMING_OBJECTIVE, NamingSource, Source, learn_naming
 from quantascope.tasks.events import Events
 from quantascope.tasks.number_naming import PANELS, naming_events
+from quantascope.training import Trajectory
 
 LAYERS = {f"block {block}": f"blocks.{block}.*" for block in range(3)}
 
@@ -136,6 +153,68 @@ def field_of(source: Source, events: Events, steps: list[int], rule: Rule = "gra
     return priority_field(source.trajectory.at(steps), losses, LAYERS, train=events, rule=rule)
 
 
+def compared(differences: Interval, backward: Interval, index: int, rounds: int) -> dict[str, float]:
+    """The two forms of derivatives on one interval: error, and ratios of time and memory."""
+    forms = {"differences": differences, "backward": backward}
+    near, exact = (form(index)["values"] for form in forms.values())
+    taken = medians({name: lambda form=form: form(index) for name, form in forms.items()}, rounds)
+    peaks = {}
+    for name, form in forms.items():
+        with PeakMemory() as used:
+            form(index)
+        peaks[name] = used.peak
+    return {
+        "error": float((near - exact).abs().max() / exact.abs().max()),
+        "time": taken["differences"] / taken["backward"],
+        "memory": peaks["differences"] / peaks["backward"],
+    }
+
+
+def measure_differences(source: Source, rounds: int) -> dict[str, float]:
+    """Both forms on the reference source, and on a GPT-2 if transformers is installed."""
+    steps = source.config.interval_steps
+    backward = prepare(
+        source.trajectory.at(steps), ModuleLosses(source.config.build()), LAYERS, train=source.events
+    )
+    found = compared(replace(backward, derivatives="differences"), backward, len(steps) // 2, rounds)
+    outcome = {f"differences_{name}": value for name, value in found.items()}
+    if importlib.util.find_spec("transformers"):
+        with tempfile.TemporaryDirectory() as folder:
+            outcome |= {f"fused_{name}": value for name, value in measure_fused(Path(folder), rounds).items()}
+    return outcome
+
+
+def measure_fused(folder: Path, rounds: int) -> dict[str, float]:
+    """Differences with fused attention against a second backward pass with eager attention."""
+    transformers: Any = importlib.import_module("transformers")  # which no type checker should read
+
+    def build(attention: str) -> Any:
+        return transformers.GPT2LMHeadModel(
+            transformers.GPT2Config(
+                vocab_size=256, n_embd=64, n_layer=4, n_head=4, n_positions=128, attn_implementation=attention,
+                bos_token_id=0, eos_token_id=0,
+            )
+        ).eval()  # fmt: skip
+
+    torch.manual_seed(0)
+    model, tokens = build("eager"), torch.randint(0, 256, (32, 128))
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
+    for step in range(21):
+        if step % 10 == 0:
+            model.save_pretrained(folder / f"checkpoint-{step}")
+        optimizer.zero_grad()
+        causal_lm_losses(model, tokens).mean().backward()
+        optimizer.step()
+    layers = {f"layer {layer}": f"transformer.h.{layer}.*" for layer in range(4)}
+    trajectory = Trajectory.open(folder, reader=read_pretrained)
+    fused, eager = (
+        prepare(trajectory, ModuleLosses(build(attention), causal_lm_losses), layers, train=tokens)
+        for attention in ("sdpa", "eager")
+    )
+    assert (fused.derivatives, eager.derivatives) == ("differences", "backward")
+    return compared(fused, eager, 1, rounds)
+
+
 def measure(source: Source, rounds: int, looped: int) -> dict[str, float]:
     """All ratios, from one source."""
     events, model = source.events, source.config.build()
@@ -147,7 +226,7 @@ def measure(source: Source, rounds: int, looped: int) -> dict[str, float]:
 
     middle = len(steps) // 2
     trajectory = source.trajectory.at(steps)
-    losses = NamedOnce.of(ModuleLosses(model), state)
+    losses = TiedLosses.of(ModuleLosses(model), state)
     named = resolve_groups(LAYERS, state, losses)
     interval = Interval(trajectory, losses, named, events, events, "gradient", 0.01, len(events))
 
@@ -207,7 +286,7 @@ def main() -> None:
             source = read_source(chosen.source)
         else:
             source = learn_naming(NamingSource(steps=500, replays=0), Path(folder) / "source")
-        found = measure(source, chosen.rounds, chosen.looped)
+        found = measure(source, chosen.rounds, chosen.looped) | measure_differences(source, chosen.rounds)
     asked = {
         "faster_than_vmap": ">= 4",
         "faster_than_loop": ">= 25",
@@ -217,6 +296,12 @@ def main() -> None:
         "growth_for_ten_times_the_intervals": "about 10",
         "discovery_share_of_training_gradient": "< 0.15",
         "discovery_share_of_training_path": "< 0.15",
+        "differences_error": "<= 1e-3",
+        "differences_time": "no figure",
+        "differences_memory": "< 1",
+        "fused_error": "<= 1e-3",
+        "fused_time": "no figure",
+        "fused_memory": "< 1",
     }
     for name, value in found.items():
         print(f"{name.replace('_', ' '):45s} {value:10.3g}   asked {asked[name]}")

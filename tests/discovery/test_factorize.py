@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quantascope.discovery import Factors, assign, explained_share, factorize, negative_mass
+from quantascope.discovery import Factors, PriorityField, assign, explained_share, factorize, negative_mass
 from quantascope.discovery.factorize import best_scale, leading_curve
 from quantascope.runs.errors import InvalidConfig
 
@@ -196,3 +196,30 @@ def test_bad_fields_are_refused_by_name():
     )
     with pytest.raises(InvalidConfig, match="layer 1 but the priority field has 1 layers"):
         assign(second, field)
+
+
+def field_of(values, losses, rule="path"):
+    return PriorityField(
+        rule, ("only",), np.arange(values.shape[2] + 1), values, np.zeros(values.shape[1:]), losses
+    )
+
+
+def test_a_field_has_the_factors_of_its_values():
+    values = np.array([[[2.0, 0.0], [2.0, 0.0], [0.0, 1.0]]])
+    whole = np.concatenate([np.full((3, 1), 3.0), 3 - values[0].cumsum(1)], 1)
+    found, expected = factorize(field_of(values, whole)), factorize(values)
+    np.testing.assert_array_equal(found.supports, expected.supports)
+    np.testing.assert_array_equal(found.curves, expected.curves)
+
+
+@pytest.mark.parametrize(
+    ("rule", "remedy"), [("gradient", "use the path rule, or check the"), ("path", "quanta; check the")]
+)
+def test_the_factors_of_an_unreliable_field_are_warned_of_once(rule, remedy):
+    values = np.array([[[2.0, 0.0], [2.0, 0.0], [0.0, 1.0]]])
+    risen = 3 + 10 * np.concatenate([np.zeros((3, 1)), values[0].cumsum(1)], 1)
+    with pytest.warns(
+        UserWarning, match=rf"the {rule} rule accounts for -0\.10 .* by event: .*{remedy}"
+    ) as warned:
+        factorize(field_of(values, risen, rule))
+    assert len(warned) == 1

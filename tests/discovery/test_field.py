@@ -11,12 +11,13 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from quantascope.discovery import field as field_module
+from quantascope.discovery import interval as interval_module
 from quantascope.discovery.field import PriorityField, priority_field, resolve_groups
 from quantascope.models import Transformer, TransformerConfig
-from quantascope.models.hugging_face import causal_lm_losses
-from quantascope.models.hugging_face import read_weights as read_pretrained
+from quantascope.models.hugging_face import causal_lm_losses, read_pretrained
+from quantascope.runs.artefact import read_facts
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
-from quantascope.sources.losses import ModuleLosses, event_cross_entropy
+from quantascope.sources.losses import ModuleLosses, event_cross_entropy, examples_digest
 from quantascope.tasks.number_naming import naming_events
 from quantascope.training import Recorder, Trajectory
 
@@ -123,8 +124,8 @@ def test_events_that_were_not_trained_on_are_measured_under_the_same_updates(sgd
 def test_a_small_memory_budget_changes_nothing_but_the_pieces(sgd, rule, monkeypatch):
     whole = measure(sgd, rule=rule)
     sizes = []
-    original = field_module._chunks
-    monkeypatch.setattr(field_module, "_chunks", lambda e, chunk: sizes.append(chunk) or original(e, chunk))
+    original = interval_module._chunks
+    monkeypatch.setattr(interval_module, "_chunks", lambda e, chunk: sizes.append(chunk) or original(e, chunk))
     pieces = measure(sgd, rule=rule, memory=1e5)
     assert 1 <= max(sizes) < len(sgd.events)
     np.testing.assert_allclose(pieces.values, whole.values, rtol=2e-4, atol=1e-6)
@@ -150,6 +151,21 @@ def test_an_engine_gives_the_same_field(sgd):
     with ProcessPoolExecutor(2, mp_context=context) as engine:
         shared = measure(sgd, engine=engine)
     np.testing.assert_allclose(shared.values, measure(sgd).values, rtol=1e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_a_loss_that_no_other_process_can_have_is_named_with_the_remedy(sgd, plain):
+    def own_loss(model, batch):
+        return event_cross_entropy(model, batch)
+
+    def own_losses(at, batch):
+        return sgd.losses(at, batch)
+
+    losses = own_losses if plain else ModuleLosses(sgd.losses.module, own_loss)
+    context = multiprocessing.get_context("spawn")
+    named = rf"the loss \S*own_loss{'es' if plain else ''} cannot be sent .*; define it by name at module level"
+    with ProcessPoolExecutor(1, mp_context=context) as engine, pytest.raises(InvalidConfig, match=named):
+        priority_field(sgd.trajectory, losses, GROUPS, train=sgd.events, engine=engine)
 
 
 def test_measured_intervals_are_kept_and_not_measured_again(sgd, tmp_path, monkeypatch):
@@ -491,6 +507,40 @@ def test_the_gradient_rule_needs_learning_rates(sgd):
         priority_field(foreign, sgd.losses, GROUPS, train=sgd.events, rule="gradient")
     field = priority_field(foreign, sgd.losses, GROUPS, train=sgd.events, rule="path")
     np.testing.assert_allclose(field.values, measure(sgd, rule="path").values, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("kept", "others"),
+    [
+        (naming_events([1, 4, 13]), naming_events([1, 4, 15])),
+        (torch.zeros(3, 2), torch.zeros(3, 2, dtype=torch.float64)),
+        ([np.zeros(3), torch.ones(1)], [np.zeros(3), torch.zeros(1)]),
+    ],
+)
+def test_a_kept_field_of_other_examples_is_refused(tmp_path, kept, others):
+    column = np.ones((2, 1), dtype=np.float32)
+    field = PriorityField(
+        "path", ("all",), np.arange(2), column[None], column, np.ones((2, 2)), examples=examples_digest(kept)
+    )
+    file = tmp_path / "field.safetensors"
+    field.save(file, made_by="", note="kept")
+    assert read_facts(file)["count"] == 2
+    np.testing.assert_array_equal(PriorityField.load(file, events=kept).values, field.values)
+    with pytest.raises(
+        RunMismatch, match="is the field of 2 events of other examples; measure these into another"
+    ):
+        PriorityField.load(file, events=others)
+    # What cannot be compared is taken, as fields are that were kept before they said their examples.
+    PriorityField.load(file, events=["a text"])
+    replace(field, examples=None).save(file, made_by="")
+    PriorityField.load(file, events=others)
+
+
+def test_a_measured_field_says_which_examples_it_is_of(sgd):
+    short = replace(sgd, trajectory=sgd.trajectory.at([0, 10]))
+    others = naming_events([4, 77])
+    assert measure(short).examples == examples_digest(sgd.events)
+    assert measure(short, events=others).examples == examples_digest(others)
 
 
 def test_a_hugging_face_causal_language_model_is_measured(tmp_path):

@@ -84,7 +84,7 @@ def test_a_fused_kernel_without_second_derivative_is_refused_with_the_remedy():
         return nn.functional.scaled_dot_product_attention(at["query"] * batch, batch, batch).sum((0, 1, 3))
 
     at, batch = {"query": torch.tensor(1.0)}, torch.randn(1, 1, 4, 8)
-    with pytest.raises(InvalidConfig, match=r"cannot be differentiated twice; use its plain form, as attn_impl"):
+    with pytest.raises(InvalidConfig, match=r"cannot be differentiated twice; use derivatives="):
         Linearized(losses, at, [batch]).along([at])
 
 

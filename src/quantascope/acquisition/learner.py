@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -34,6 +34,8 @@ METRICS = "metrics.parquet"
 
 class HSPLearner(Config):
     """A task-conditioned MLP on fresh i.i.d. batches of a forest."""
+
+    KIND: ClassVar[str] = "forest"
 
     family: Family = FlatFamily()
     model: MLPConfig = MLPConfig()

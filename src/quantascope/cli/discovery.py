@@ -1,4 +1,7 @@
-"""Commands of the discovery pipeline, in its order."""
+"""Commands of the discovery pipeline, in its order.
+
+WHERE is a run folder, `FILE.py:NAME` of a `Source`, or a folder of Hugging Face checkpoints.
+"""
 
 import sys
 from pathlib import Path
@@ -6,19 +9,49 @@ from typing import Annotated, Literal
 
 import tyro
 
-from quantascope.cli.arguments import Changes, Engine, Number, ProgramName, Recipe, parse_changes, print_json
+from quantascope.cli.arguments import Changes, Engine, File, Number, Recipe, parse_changes, print_json
+
+Where = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="WHERE")]
+TaskFile = Annotated[str | None, tyro.conf.arg(name="task", metavar="FILE.py:TASK", help_behavior_hint="")]
+Panel = Annotated[str | None, tyro.conf.arg(metavar="PANEL", help_behavior_hint="")]
+Table = Annotated[str | None, tyro.conf.arg(metavar="TABLE", help_behavior_hint="")]
+Units = Annotated[tuple[str, ...], tyro.conf.arg(metavar="UNIT ...", help_behavior_hint="")]
 
 
-def audit(run: tyro.conf.Positional[Path], /, json: bool = False) -> int:
-    """Check that a folder of checkpoints is one training trajectory; exit code 1 if it is not.
+def audit(
+    where: Where,
+    /,
+    task: TaskFile = None,
+    data: File = None,
+    branch: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = None,
+    pickles: bool = False,
+    json: bool = False,
+) -> int:
+    """Check that a series of checkpoints is one training trajectory; exit code 1 if it is not.
 
     Args:
-        run: A run directory, or any folder of safetensors checkpoints.
+        where: A run folder, any folder of checkpoints, FILE.py:NAME of a Source, or hf:OWNER/NAME, a series on the
+            Hugging Face hub, which is checked by its metadata alone.
+        task: The task of a run that was trained on a task in a file.
+        data: For Hugging Face checkpoints: what they were trained on, to check losses as well.
+        branch: Which stage, if a folder holds checkpoints of several.
+        pickles: Also read .bin, .pt and .ckpt files, without executing code from them.
         json: Print what was found as JSON.
     """
-    from quantascope.discovery.audit import audit_run
+    from quantascope.discovery.audit import AuditReport, audit_run
+    from quantascope.runs.run_directory import is_run
+    from quantascope.sources.open import open_source
+    from quantascope.training.hub_audit import audit_hub
 
-    report = audit_run(run)
+    path = Path(where)
+    if where.startswith("hf:"):
+        report = AuditReport(path, 0, audit_hub(where.removeprefix("hf:"), branch=branch))
+    elif ":" in where and not path.is_dir():
+        source = open_source(where)
+        report = audit_run(source.checkpoints.files[0][0].parent, source)
+    else:
+        source = open_source(where, task=task, data=data, branch=branch) if is_run(path) or data else None
+        report = audit_run(path, source, branch=branch, pickles=pickles)
     if json:
         print_json(report.to_json())
     else:
@@ -27,26 +60,37 @@ def audit(run: tyro.conf.Positional[Path], /, json: bool = False) -> int:
 
 
 def discover(
-    run: tyro.conf.Positional[Path],
+    where: Where,
     /,
     rule: Literal["path", "gradient"] = "path",
     threshold: float = 0.03,
-    panel: str = "priority",
+    panel: Panel = None,
+    task: TaskFile = None,
+    data: File = None,
+    length: Number = None,
+    examples: Number = None,
+    branch: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = None,
     memory: float = 2.0,
     engine: Engine = "local",
     workers: Number = None,
     threads: int = 1,
     json: bool = False,
 ) -> None:
-    """Find the quanta of a trained source: measure its priority field and factor it.
+    """Find the quanta of a trained network: measure its priority field and factor it.
 
-    What was measured is kept in the run; another threshold only factors again.
+    What was measured is kept; another threshold only factors again.
 
     Args:
-        run: The run directory of a source.
+        where: A run folder, FILE.py:NAME of a Source, or a folder of Hugging Face checkpoints.
         rule: Credit along the path between checkpoints, or the paper's first-order credit at their start.
         threshold: A factor must explain this share of its layer's squared priority.
-        panel: Held-out numbers on which the factors are checked.
+        panel: Held-out inputs on which the factors are checked; the task's own if not given.
+        task: The task of a run that was trained on a task in a file.
+        data: For Hugging Face checkpoints: a text, or JSON lines or parquet of prompt and answer. Every tenth
+            example is held out, unless a column `panel` says what each is for. Remembered for the next commands.
+        length: For a text: tokens of a window (default: 64).
+        examples: For Hugging Face checkpoints: at most so many examples, the first ones.
+        branch: Which stage, if a folder holds checkpoints of several.
         memory: Gigabytes that a worker's derivatives may take.
         engine: Where intervals are measured: processes of this machine, or the scheduler of a dask cluster.
         workers: Processes; as many as the cores hold if not given.
@@ -54,44 +98,53 @@ def discover(
         json: Print what was found as JSON.
     """
     from quantascope.discovery.discover import discover as find
+    from quantascope.discovery.measure import announced_cost
+    from quantascope.report.discovery import discovery_json, print_discovery
     from quantascope.report.figures import write_discovery
     from quantascope.report.progress import intervals
-    from quantascope.report.tables import print_discovery
     from quantascope.runs.engine import open_engine
-    from quantascope.sources.trained import read_source
+    from quantascope.sources.open import open_source
 
-    source = read_source(run)
-    with open_engine(engine, threads=threads, workers=workers) as executor, intervals() as told:
+    source = open_source(where, task=task, data=data, length=length, examples=examples, branch=branch)
+    if cost := announced_cost(source, rule, memory=memory * 1e9):
+        print(f"quantascope: training events: {cost}", file=sys.stderr)
+    with open_engine(engine, threads=threads, workers=workers) as executor, intervals() as progress:
         found = find(
-            source, rule=rule, threshold=threshold, panel=panel, engine=executor, memory=memory * 1e9, told=told
+            source,
+            rule=rule,
+            threshold=threshold,
+            panel=panel,
+            engine=executor,
+            memory=memory * 1e9,
+            progress=progress,
         )
     factors = found.save()
     figure = write_discovery(found)
     if json:
-        print_json(found.to_json())
+        print_json(discovery_json(found))
     else:
         print_discovery(found)
         print(f"factors  {factors}\nfigure   {figure}")
-    if not found.trained.reliable:
-        print(f"quantascope: warning: {found.warning}", file=sys.stderr)
 
 
 def fit(
-    run: tyro.conf.Positional[Path],
+    where: Where,
     /,
     recipe: Recipe = "faithful",
+    task: TaskFile = None,
     set_: Changes = (),
     seed: Number = None,
     threads: int = 1,
     json: bool = False,
 ) -> None:
-    """Fit an executable Q-model to a source whose quanta were found; an interrupted fit is taken up again.
+    """Fit an executable Q-model to a network whose quanta were found; an interrupted fit is resumed.
 
-    The Q-model is RUN/qmodel/RECIPE and runs without the source.
+    The Q-model is kept as qmodel/RECIPE beside the factors and runs without the network.
 
     Args:
-        run: The run directory of a source, after quantascope discover.
+        where: What quantascope discover was given.
         recipe: The paper's recipe, or one that also learns from inputs without labels.
+        task: The task of a run that was trained on a task in a file.
         set_: Change settings, as in --set updates=1000 model.writers=4.
         seed: Seed of the Q-model and of the order of its replays.
         threads: Threads to use.
@@ -102,12 +155,12 @@ def fit(
     from quantascope.qmodel.recovered.fit import fit_config, fit_run
     from quantascope.report.progress import one_run
     from quantascope.report.tables import qmodel_text
-    from quantascope.sources.trained import read_source
+    from quantascope.sources.open import open_source
 
     use_threads(threads)
-    source = read_source(run)
+    source = open_source(where, task=task)
     config = fit_config(source, recipe, ({} if seed is None else {"seed": seed}) | parse_changes(set_))
-    with one_run(f"{run.name}/{recipe}", config.updates) as progress:
+    with one_run(f"{source.folder.name}/{recipe}", config.updates) as progress:
         outcome = summary(fit_run(source, config, progress))
     if json:
         print_json(outcome)
@@ -116,49 +169,51 @@ def fit(
 
 
 def explain(
-    run: tyro.conf.Positional[Path],
+    where: Where,
     /,
     units: Annotated[
         Literal["factors", "qmodel"] | None, tyro.conf.arg(metavar="{factors,qmodel}", help_behavior_hint="")
     ] = None,
     recipe: Recipe = "faithful",
-    properties: ProgramName = None,
-    calibration: Annotated[str | None, tyro.conf.arg(metavar="PANEL", help_behavior_hint="")] = None,
-    test: Annotated[str | None, tyro.conf.arg(metavar="PANEL", help_behavior_hint="")] = None,
+    properties: Table = None,
+    task: TaskFile = None,
+    calibration: Panel = None,
+    test: Panel = None,
     permutations: int = 20,
     engine: Engine = "local",
     workers: Number = None,
     threads: int = 1,
     json: bool = False,
 ) -> None:
-    """Name the units of a run: the best description of when each is active, tested on other inputs.
+    """Name the units of a network: the best description of when each is active, tested on other inputs.
 
     The table is kept as semantics.parquet and semantics.md beside the units.
 
     Args:
-        run: The run directory of a source after quantascope discover, or after quantascope fit; or that of a
-            compiled Q-model.
-        units: Factors or Q-model of a source; its Q-model if there is one, else its factors, if not given.
-        recipe: Which of the run's Q-models.
-        properties: Describe in the words of this program instead of the library of number naming.
+        where: What quantascope discover was given; or a run of quantascope train compiled.
+        units: Factors or Q-model; the Q-model if there is one, else the factors, if not given.
+        recipe: Which of the Q-models.
+        properties: The property table: FILE.py:NAME of a function from inputs to Properties, a parquet file, or a
+            program such as english; the task's own if not given, or one of its tokens.
+        task: The task of a run that was trained on a task in a file.
         calibration: Inputs on which descriptions are chosen; the task's own if not given.
         test: Inputs on which they are scored; the task's own if not given.
         permutations: How often the search is repeated on shuffled labels.
         engine: Where the priority of factors is measured: processes of this machine, or a dask cluster.
         workers: Processes; as many as the cores hold if not given.
         threads: Threads of each process.
-        json: Print names and the audit of zeros as JSON.
+        json: Print descriptions and detectors as JSON.
     """
     from quantascope.report.explanation import print_explanation, write_explanation
     from quantascope.report.progress import intervals
     from quantascope.runs.engine import open_engine
-    from quantascope.semantics.explain import explain as name
-    from quantascope.semantics.explain import subject_of
+    from quantascope.semantics.explain import explain as describe
+    from quantascope.semantics.subjects import find_subject
 
-    subject = subject_of(run, units=units, recipe=recipe, properties=properties)
+    subject = find_subject(where, units=units, recipe=recipe, properties=properties, task=task)
     panels = {"calibration": calibration, "test": test}
-    with open_engine(engine, threads=threads, workers=workers) as executor, intervals() as told:
-        found = name(subject, **panels, permutations=permutations, engine=executor, told=told)
+    with open_engine(engine, threads=threads, workers=workers) as executor, intervals() as progress:
+        found = describe(subject, **panels, permutations=permutations, engine=executor, progress=progress)
     table, text = write_explanation(found)
     if json:
         print_json(found.to_json())
@@ -170,33 +225,89 @@ def explain(
 
 
 def trace(
-    run: tyro.conf.Positional[Path],
-    number: tyro.conf.Positional[int],
+    where: Where,
+    text: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="INPUT")],
     /,
     recipe: Recipe = "faithful",
+    task: TaskFile = None,
     json: bool = False,
 ) -> None:
-    """Watch a Q-model name a number: active gates and writers, channels, and both models' probabilities.
+    """Watch a Q-model answer an input: active gates and writers, channels, and both models' probabilities.
 
     The figure is drawn beside the Q-model.
 
     Args:
-        run: The run directory of a source, after quantascope fit.
-        number: From 1 to 999,999.
-        recipe: Which of the run's Q-models.
+        where: What quantascope fit was given.
+        text: The input as the task reads it: 346, 12+345, or a text.
+        recipe: Which of the Q-models.
+        task: The task of a run that was trained on a task in a file.
         json: Print the trace as JSON.
     """
     from quantascope.qmodel.recovered.fit import read_fit
     from quantascope.qmodel.recovered.trace import trace as follow
-    from quantascope.report.figures import write_trace
+    from quantascope.report.figures import trace_file, write_trace
     from quantascope.report.tables import print_trace
-    from quantascope.sources.trained import read_source
+    from quantascope.sources.open import open_source
 
-    fitted = read_fit(read_source(run), recipe)
-    followed = follow(fitted, number, fitted.descriptions)
-    figure = write_trace(followed, fitted.path / f"trace-{number}.png")
+    fitted = read_fit(open_source(where, task=task), recipe)
+    followed = follow(fitted, text, fitted.descriptions)
+    figure = write_trace(followed, trace_file(fitted.path, text))
     if json:
         print_json(followed.to_json())
     else:
         print_trace(followed)
+        print(f"figure  {figure}")
+
+
+def intervene(
+    where: Where,
+    text: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[INPUT]")] = None,
+    /,
+    delete_all: bool = False,
+    replace_all: bool = False,
+    delete: Units = (),
+    ablate: Units = (),
+    force: Units = (),
+    panel: Panel = None,
+    recipe: Recipe = "faithful",
+    task: TaskFile = None,
+    json: bool = False,
+) -> None:
+    """Break units of a Q-model and see what it costs, in the Q-model and in the network itself.
+
+    Without any unit named, every quantum is ablated in turn. The figure is drawn beside the Q-model.
+
+    Args:
+        where: What quantascope fit was given.
+        text: Intervene on this input; on a panel if not given.
+        delete_all: Children receive no messages.
+        replace_all: Children receive the messages of another example of the same shape.
+        delete: Channels that carry nothing, as in 'L0.Q1->L1.Q0'.
+        ablate: Quanta that never run, or writers that never write, as in L0.Q1 or L0.Q1.W3.
+        force: Quanta that always run.
+        panel: The inputs; the task's own panel for interventions if not given.
+        recipe: Which of the Q-models.
+        task: The task of a run that was trained on a task in a file.
+        json: Print effects by intervention, token and event as JSON.
+    """
+    from quantascope.qmodel.recovered.fit import read_fit
+    from quantascope.qmodel.recovered.intervene import intervene as break_units
+    from quantascope.report.figures import write_interventions
+    from quantascope.report.tables import print_interventions
+    from quantascope.sources.open import open_source
+
+    fitted = read_fit(open_source(where, task=task), recipe)
+    asked = [
+        *(["delete-all"] if delete_all else []),
+        *(["replace-all"] if replace_all else []),
+        *(f"delete {channel}" for channel in delete),
+        *(f"ablate {unit}" for unit in ablate),
+        *(f"force {unit}" for unit in force),
+    ]
+    done = break_units(fitted, asked or [f"ablate {name}" for name in fitted.model.names], text=text, panel=panel)
+    figure = write_interventions(done, fitted.path / "interventions.png")
+    if json:
+        print_json(done.to_json())
+    else:
+        print_interventions(done)
         print(f"figure  {figure}")

@@ -16,13 +16,26 @@ from typing import Any
 import tyro
 
 from quantascope.cli.claims import reproduce, scoreboard
-from quantascope.cli.discovery import audit, discover, explain, fit, trace
+from quantascope.cli.discovery import audit, discover, explain, fit, intervene, trace
 from quantascope.cli.dynamics import simulate
 from quantascope.cli.programs import compile, guide
 from quantascope.cli.training import train
 from quantascope.runs.errors import InvalidConfig, QuantascopeError
 
-COMMANDS = (train, audit, discover, fit, explain, trace, compile, guide, simulate, reproduce, scoreboard)
+COMMANDS = (
+    train,
+    audit,
+    discover,
+    fit,
+    explain,
+    trace,
+    intervene,
+    compile,
+    guide,
+    simulate,
+    reproduce,
+    scoreboard,
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -42,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
         # Workers may still be in a long step before they save; who asks again does not want to wait for them.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: [worker.kill() for worker in multiprocessing.active_children()])
-        print("quantascope: interrupted; the same command takes up where it stopped", file=sys.stderr)
+        print("quantascope: interrupted; run the same command to resume", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # A reader such as `head` has gone; there is nobody left to tell.

@@ -87,10 +87,10 @@ def guide(
     if json:
         print_json({"run": str(out), **done.accuracy})
     else:
-        print(accuracy_text(out, done.accuracy, learner.teacher.program, learner.teacher.trained_on))
+        print(accuracy_lines(out, done.accuracy, learner.teacher.program, learner.teacher.trained_on))
 
 
-def accuracy_text(out: Path, accuracy: dict[str, float], program: str, learned: str) -> str:
+def accuracy_lines(out: Path, accuracy: dict[str, float], program: str, learned: str) -> str:
     from quantascope.qmodel.compiled.program_task import program_task
 
     task = program_task(program).task

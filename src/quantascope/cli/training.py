@@ -1,17 +1,17 @@
 """The command that trains a network of ours."""
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any
 
 import tyro
 
 from quantascope.cli.arguments import Changes, File, Number, ProgramName, parse_changes, print_json
-from quantascope.cli.programs import accuracy_text
+from quantascope.cli.programs import accuracy_lines
 from quantascope.runs.errors import InvalidConfig
 
 
 def train(
-    task: tyro.conf.Positional[Literal["hsp", "number-naming", "compiled"]],
+    task: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="TASK")],
     /,
     out: Path,
     config: File = None,
@@ -21,14 +21,14 @@ def train(
     threads: int = 1,
     json: bool = False,
 ) -> None:
-    """Train one network and keep its run directory; an interrupted run is taken up again.
+    """Train one network and keep its run folder; an interrupted run is resumed.
 
     Args:
-        task: What to learn: a forest of sparse parities with an MLP, names of numbers with a Transformer, or a
-            program with a network of the shape of its graph.
-        out: The run directory.
+        task: What to learn: number-naming, french, addition or FILE.py:task with a Transformer; hsp, a forest of
+            sparse parities, with an MLP; compiled, a program with a network of the shape of its graph.
+        out: The run folder.
         config: JSON file with settings that differ from the default.
-        set_: Change settings, as in --set training.steps=2000 (hsp, compiled) or --set steps=2000 (number-naming).
+        set_: Change settings, as in --set steps=2000 (Transformer) or --set training.steps=2000 (hsp, compiled).
         program: For compiled, the program: FILE.py, FILE.py:entry, or a name as in quantascope compile.
         seed: Seed of the network and its batches; those of the config if not given.
         threads: Threads to use.
@@ -39,16 +39,20 @@ def train(
     use_threads(threads)
     if program is not None and task != "compiled":
         raise InvalidConfig(f"a program has no effect on {task}; leave out --program, or train compiled")
-    learn = {"hsp": _learn_forest, "number-naming": _learn_naming, "compiled": _learn_compiled}[task]
-    given = {} if program is None else {"program": program}
-    outcome, shown = learn(out, config, {**given, **parse_changes(set_)}, seed)
+    changes = ({} if program is None else {"program": program}) | parse_changes(set_)
+    if task == "hsp":
+        outcome, shown = _train_forest(out, config, changes, seed)
+    elif task == "compiled":
+        outcome, shown = _train_compiled(out, config, changes, seed)
+    else:
+        outcome, shown = _train_source(task, out, config, changes, seed)
     if json:
         print_json(outcome)
     else:
         print(shown)
 
 
-def _learn_forest(
+def _train_forest(
     out: Path, config: Path | None, changes: dict[str, Any], seed: int | None
 ) -> tuple[dict[str, Any], str]:
     from quantascope.acquisition.learner import learn, read_learner
@@ -62,22 +66,21 @@ def _learn_forest(
     return outcome, form.format(**outcome)
 
 
-def _learn_naming(
-    out: Path, config: Path | None, changes: dict[str, Any], seed: int | None
+def _train_source(
+    task: str, out: Path, config: Path | None, changes: dict[str, Any], seed: int | None
 ) -> tuple[dict[str, Any], str]:
     from quantascope.report.progress import one_run
-    from quantascope.report.tables import naming_text
-    from quantascope.sources.trained import REPORTED, learn_naming, naming_table, read_naming_config
+    from quantascope.report.tables import accuracy_text
+    from quantascope.sources.trained import accuracy_table, read_source_config, source_summary, train_source
 
-    source_config = read_naming_config(config, seed=seed).replace(changes)
+    source_config = read_source_config(config, task=task, seed=seed).replace(changes)
     with one_run(out.name, source_config.steps) as progress:
-        source = learn_naming(source_config, out, progress)
-    table = naming_table(source, REPORTED)
-    outcome = {"run": str(out), **source.summary(), "accuracy": table.to_dicts()}
-    return outcome, naming_text(source, table)
+        source = train_source(source_config, out, progress)
+    table = accuracy_table(source)
+    return {"run": str(out), **source_summary(source), "accuracy": table.to_dicts()}, accuracy_text(source, table)
 
 
-def _learn_compiled(
+def _train_compiled(
     out: Path, config: Path | None, changes: dict[str, Any], seed: int | None
 ) -> tuple[dict[str, Any], str]:
     from quantascope.qmodel.compiled.fit import CompiledLearner, learn_compiled
@@ -88,5 +91,5 @@ def _learn_compiled(
     learner = learner.replace({"seed": learner.seed if seed is None else seed, **changes})
     with one_run(out.name, learner.training.steps) as progress:
         done = learn_compiled(learner, out, progress)
-    text = accuracy_text(out, done.accuracy, learner.program, learner.trained_on)
+    text = accuracy_lines(out, done.accuracy, learner.program, learner.trained_on)
     return {"run": str(out), **done.accuracy}, text

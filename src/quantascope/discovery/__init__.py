@@ -2,10 +2,12 @@
 
 from quantascope.discovery.complexity import effective_groups, packet_complexity
 from quantascope.discovery.corrective import assign_jointly, factorize_corrective
+from quantascope.discovery.cost import FieldCost, field_cost
 from quantascope.discovery.factorize import assign, check_threshold, explained_share, factorize, negative_mass
 from quantascope.discovery.factors import Factors
-from quantascope.discovery.field import PriorityField, Rule, priority_field
+from quantascope.discovery.field import Derivatives, PriorityField, priority_field
 from quantascope.discovery.fingerprints import factorize_fingerprints
+from quantascope.discovery.interval import Rule
 from quantascope.discovery.ordering import (
     Ordering,
     improvement,
@@ -16,7 +18,9 @@ from quantascope.discovery.ordering import (
 from quantascope.discovery.recurrence import Match, Recurrence, chance_matches, chance_within, match, recurrence
 
 __all__ = [
+    "Derivatives",
     "Factors",
+    "FieldCost",
     "Match",
     "Ordering",
     "PriorityField",
@@ -32,6 +36,7 @@ __all__ = [
     "factorize",
     "factorize_corrective",
     "factorize_fingerprints",
+    "field_cost",
     "improvement",
     "improvement_correlation",
     "match",

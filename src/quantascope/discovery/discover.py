@@ -90,7 +90,7 @@ class Discovery:
     factors: Factors = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "factors", factorize(self.trained.values, threshold=self.threshold))
+        object.__setattr__(self, "factors", factorize(self.trained, threshold=self.threshold))
 
     @property
     def names(self) -> list[str]:
@@ -196,17 +196,6 @@ class Discovery:
             },
             schema_overrides={"complexity": pl.Float64},
         ).sort("acquired", "quantum")
-
-    @property
-    def warning(self) -> str | None:
-        """What is wrong with a field that is not reliable, and what to do; None if nothing is."""
-        if self.trained.reliable:
-            return None
-        return (
-            f"the {self.trained.rule} rule accounts for {self.trained.completeness:.2f} of the loss change, "
-            f"correlation {self.trained.event_correlation:.2f} by event: these factors are not quanta; "
-            "use --rule path, or check the trajectory with quantascope audit"
-        )
 
     def save(self) -> Path:
         """Keep the factors in the folder of the source."""

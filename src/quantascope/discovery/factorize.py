@@ -18,6 +18,7 @@ random curve, each clipped at zero) but not the scale of the last three. Here ea
 lowers the error most, found exactly by sorting; a field in other units then has the same factors.
 """
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,7 @@ from jaxtyping import Bool, Float
 from scipy import linalg
 
 from quantascope.discovery.factors import Factors
+from quantascope.discovery.field import PriorityField
 from quantascope.runs.errors import InvalidConfig
 
 ALTERNATIONS = 40
@@ -49,13 +51,15 @@ class Component:
 
 
 def factorize(
-    values: Float[np.ndarray, "layers events intervals"],
+    field: PriorityField | Float[np.ndarray, "layers events intervals"],
     *,
     threshold: float = 0.03,
     most: int = MOST_FACTORS,
     seed: int = 0,
 ) -> Factors:
     """The factors of every layer that each remove at least `threshold` of the layer's squared priority.
+
+    A field that is not reliable is warned of; its values alone are factored as they are.
 
     >>> learned_first, learned_later = np.array([3.0, 0.0, 0.0]), np.array([0.0, 1.0, 1.0])
     >>> layer = np.stack([learned_first, learned_first, learned_later, np.zeros(3)])
@@ -67,11 +71,12 @@ def factorize(
     array([[3., 0., 0.],
            [0., 1., 1.]])
     """
+    values = _values_of(field)
     check_field(values)
     check_threshold(threshold)
     found: list[tuple[int, Component, float]] = []
-    for layer, field in enumerate(values):
-        residual = field.astype(np.float64)
+    for layer, of_layer in enumerate(values):
+        residual = of_layer.astype(np.float64)
         total = squared_sum(residual)
         for number in range(most if total else 0):
             component = best_component(residual, np.random.default_rng([seed, layer, number]))
@@ -80,6 +85,17 @@ def factorize(
             component.take_from(residual)
             found.append((layer, component, component.removed / total))
     return gather(found, values.shape[1], values.shape[2])
+
+
+def _values_of(
+    field: PriorityField | Float[np.ndarray, "layers events intervals"],
+) -> Float[np.ndarray, "layers events intervals"]:
+    """The values of a field, with a warning if its factors cannot be called quanta."""
+    if not isinstance(field, PriorityField):
+        return field
+    if not field.reliable:
+        warnings.warn(field.warning, stacklevel=3)
+    return field.values
 
 
 def check_threshold(threshold: float) -> None:

@@ -6,12 +6,13 @@
 
 J is the matrix of event gradients, which is never made. The forward pass, the losses and the population gradient
 are shared by all directions, and a direction of late layers costs no more than the way from there to the losses.
+Every kernel of the model must have a second derivative; `Differences` is the form for those that have none.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import torch
 from jaxtyping import Float
@@ -22,6 +23,19 @@ from quantascope.sources.losses import EventLosses
 
 Parameters = dict[str, Tensor]
 Answer = TypeVar("Answer")
+Derivatives = Literal["backward", "differences"]
+"""How derivatives along directions are found: by a second backward pass, or by differences of forward passes."""
+
+_NO_SECOND_DERIVATIVE = ("is not implemented", "once_differentiable", "double backward")
+"""What torch says of a fused kernel, of a function that was declared so, and of a compiled one."""
+_REMEDY = (
+    ': the model has a fused kernel that cannot be differentiated twice; use derivatives="differences", or the '
+    'kernel\'s plain form, as attn_implementation="eager" does'
+)
+
+
+class NotTwiceDifferentiable(InvalidConfig):
+    """A model with a kernel that has no second derivative."""
 
 
 class _Piece:
@@ -54,12 +68,9 @@ class _Piece:
                 0
             ]
         except RuntimeError as error:
-            if "is not implemented" not in str(error):
+            if not any(said in str(error) for said in _NO_SECOND_DERIVATIVE):
                 raise
-            raise InvalidConfig(
-                f"{error}: the model has a fused kernel that cannot be differentiated twice; use its plain form, "
-                'as attn_implementation="eager" does'
-            ) from None
+            raise NotTwiceDifferentiable(str(error).splitlines()[0] + _REMEDY) from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +111,22 @@ class Linearized:
         )
         losses, derivatives = zip(*answers, strict=True)
         return torch.cat(losses), torch.cat(derivatives, 1)
+
+    def derivatives(self, directions: Sequence[Mapping[str, Tensor]]) -> Float[Tensor, "directions events"]:
+        """The derivatives along each direction alone."""
+        return self.along(directions)[1]
+
+    def check(self) -> None:
+        """Refuse a model whose gradient does not say all of what it depends on.
+
+        The derivatives of all events along the mean gradient g sum to n |g|², whatever the model is. A kernel that
+        returns a gradient without a graph makes them less, and raises no error.
+        """
+        gradient = self.gradient()
+        found = self.derivatives([gradient])[0].double()
+        expected = len(found) * sum(float(one.double().square().sum()) for one in gradient.values())
+        if abs(float(found.sum()) - expected) > 0.01 * max(float(found.abs().sum()), expected):
+            raise NotTwiceDifferentiable("a second backward pass misses part of the gradient" + _REMEDY)
 
     def _ask(self, question: Callable[[_Piece], Answer]) -> list[Answer]:
         if len(self.pieces) == 1:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
 
+from quantascope.discovery.cost import FieldCost, field_cost
 from quantascope.discovery.field import PriorityField, Rule, priority_field
 from quantascope.runs.artefact import read_facts
 from quantascope.runs.config import fingerprint
@@ -26,11 +27,11 @@ def measure_field(
 ) -> PriorityField:
     """The field of a panel's events along the source's trajectory."""
     made_by = fingerprint({"source": source.identity, "rule": rule, "panel": panel})
-    file = source.folder / "priority" / f"{rule}-{panel}.safetensors"
+    file = _file(source, rule, panel)
     checkpoints = {str(step): source.trajectory.digest(index) for index, step in enumerate(source.steps)}
     if file.exists():
         _refuse_other_checkpoints(file, checkpoints)
-        return PriorityField.load(file, made_by=made_by)
+        return PriorityField.load(file, made_by=made_by, events=source.examples(panel))
     parts = file.with_suffix(".parts")
     measured = priority_field(
         source.trajectory,
@@ -47,6 +48,19 @@ def measure_field(
     measured.save(file, made_by=made_by, checkpoints=checkpoints)
     shutil.rmtree(parts, ignore_errors=True)
     return measured
+
+
+def announced_cost(source: Source, rule: Rule, *, memory: float = 2e9) -> FieldCost | None:
+    """Time and memory of the training events' field; None if it was measured before."""
+    if _file(source, rule, "training").exists():
+        return None
+    return field_cost(
+        source.trajectory, source.losses, source.layers, train=source.examples(), rule=rule, memory=memory
+    )
+
+
+def _file(source: Source, rule: Rule, panel: str) -> Path:
+    return source.folder / "priority" / f"{rule}-{panel}.safetensors"
 
 
 def _refuse_other_checkpoints(file: Path, checkpoints: dict[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -44,20 +45,40 @@ class PeakMemory(TorchDispatchMode):
         self._now -= self._alive.pop(key, 0)
 
 
-def examples_within(budget: float, work: Callable[[slice], Any], *, available: int) -> int:
-    """How many examples `work` can take at once within a budget in bytes, measured on the last ones.
+@dataclass(frozen=True)
+class Footprint:
+    """The bytes that some work takes: those of one example, and those of each further one.
 
-    Lists that are sorted by length end with the longest; the estimate is as good as these stand for the rest.
+    >>> Footprint(one=100.0, each=10.0).within(150.0), Footprint(one=100.0, each=10.0).bytes(6)
+    (6, 150.0)
     """
-    few = min(5, available)
-    one, top = _peak(work, slice(available - 1, available)), _peak(work, slice(available - few, available))
-    if budget < one:
-        raise InvalidConfig(
-            f"a memory budget of {_shown(budget)} is too little for one example; give at least "
-            f"{_shown(float(one))}"
-        )
-    each = max((top - one) / max(few - 1, 1), 1.0)
-    return min(1 + int((budget - one) / each), available)
+
+    one: float
+    each: float
+    available: int = 1_000_000
+
+    @classmethod
+    def of(cls, work: Callable[[slice], Any], *, available: int) -> "Footprint":
+        """The footprint of work on ranges of examples, measured on the last ones.
+
+        Lists that are sorted by length end with the longest; the estimate is as good as these stand for the rest.
+        """
+        few = min(5, available)
+        one, top = _peak(work, slice(available - 1, available)), _peak(work, slice(available - few, available))
+        return cls(float(one), max((top - one) / max(few - 1, 1), 1.0), available)
+
+    def within(self, budget: float) -> int:
+        """How many examples fit a budget in bytes."""
+        if budget < self.one:
+            raise InvalidConfig(
+                f"a memory budget of {shown_bytes(budget)} is too little for one example; give at least "
+                f"{shown_bytes(self.one)}"
+            )
+        return min(1 + int((budget - self.one) / self.each), self.available)
+
+    def bytes(self, examples: int) -> float:
+        """What so many examples take at once."""
+        return self.one + (examples - 1) * self.each
 
 
 def _peak(work: Callable[[slice], Any], examples: slice) -> int:
@@ -66,6 +87,11 @@ def _peak(work: Callable[[slice], Any], examples: slice) -> int:
     return memory.peak
 
 
-def _shown(size: float) -> str:
+def shown_bytes(size: float) -> str:
+    """A size in the unit that suits it.
+
+    >>> shown_bytes(8.2e8)
+    '0.82 GB'
+    """
     scale, unit = next(((s, u) for s, u in ((1e9, "GB"), (1e6, "MB")) if size >= s / 10), (1e3, "kB"))
     return f"{size / scale:.2f} {unit}"

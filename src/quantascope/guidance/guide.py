@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Int
@@ -19,7 +19,6 @@ from quantascope.qmodel.compiled.fit import (
     CompiledLearner,
     CompiledRun,
     ProgramTask,
-    keep_program,
     program_task,
 )
 from quantascope.runs.artefact import read_json, write_json
@@ -27,6 +26,7 @@ from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, P
 from quantascope.runs.errors import InvalidConfig, RunMismatch
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory
+from quantascope.sources.user_file import keep_file
 from quantascope.tasks.events import PAD, Events
 from quantascope.training import Objective, ScheduleConfig, TrainingConfig, train
 
@@ -41,6 +41,8 @@ class GuidedLearner(Config):
     `prompts` names a panel whose answers nobody sees: on some of them at every step the network is aligned, and
     only that, along the teacher's own greedy words.
     """
+
+    KIND: ClassVar[str] = "guided network"
 
     teacher: CompiledLearner = CompiledLearner()
     model: TransformerConfig = TransformerConfig(blocks=10)
@@ -104,24 +106,26 @@ def learn_guided(
     if not is_guided(path):
         check_guidance(config)
     run = RunDirectory.open(path, config)
-    with run.locked():
-        keep_program(run, config.teacher.program)
-        if not is_guided(path):
-            taught = program_task(config.teacher.program)
-            batches = batches_of(config, teacher, taught)
-            model = config.build(taught)
-            train(
-                model,
-                batches=lambda step: batches[step % len(batches)],
-                objective=guided_objective(config),
-                config=config.training,
-                seed=config.seed,
-                run=run,
-                progress=progress,
-            )
-            save_transformer(path / MODEL, model, taught.task.vocabulary, made_by=run.hash)
-            write_json(path / RESULT, exact_accuracy(model.eval(), taught))
-        return GuidedRun(config, load_transformer(path / MODEL)[0], read_json(path / RESULT))
+    keep_file(run, config.teacher.program, "program.py")
+
+    def make(run: RunDirectory) -> None:
+        taught = program_task(config.teacher.program)
+        batches = batches_of(config, teacher, taught)
+        model = config.build(taught)
+        train(
+            model,
+            batches=lambda step: batches[step % len(batches)],
+            objective=guided_objective(config),
+            config=config.training,
+            seed=config.seed,
+            run=run,
+            progress=progress,
+        )
+        save_transformer(path / MODEL, model, taught.task.vocabulary, made_by=run.hash)
+        write_json(path / RESULT, exact_accuracy(model.eval(), taught))
+
+    run.complete([MODEL, RESULT], make)
+    return GuidedRun(config, load_transformer(path / MODEL)[0], read_json(path / RESULT))
 
 
 def is_guided(path: Path) -> bool:

@@ -8,7 +8,10 @@ from rich.console import Console
 from rich.table import Table
 
 from quantascope.program import CompiledProgram
+from quantascope.qmodel.recovered.intervene import Interventions
+from quantascope.qmodel.recovered.interventions import Effect
 from quantascope.qmodel.recovered.trace import Step, Trace, Unit
+from quantascope.report.text import plain
 from quantascope.sources.source import Source
 from quantascope.theory import ClassAcquisitions, SizeBias
 
@@ -146,6 +149,24 @@ def print_trace(followed: Trace) -> None:
             end_section=True,
         )
     console().print(table)
+
+
+def print_interventions(done: Interventions) -> None:
+    """What each intervention costs, in the Q-model and in the source."""
+    table = text_table(
+        "intervention", "tokens it harms most", "Q-model points", "NLL", "source points", "NLL",
+        title=f"{done.where}: {done.events.count:,} events; points of accuracy lost, nats gained", names=2,
+    )  # fmt: skip
+    for one in done.done:
+        harmed = ", ".join(f"{plain(token)} {rise:+.2f}" for token, rise in done.rising_tokens(one.qmodel))
+        table.add_row(
+            one.title, harmed, *_cost(one.qmodel), *(("", "") if one.source is None else _cost(one.source))
+        )
+    console().print(table)
+
+
+def _cost(found: Effect) -> tuple[str, str]:
+    return f"{found.accuracy_drop:.1f}", f"{float(found.nll.double().mean()):+.3f}"
 
 
 def _judged(step: Step, *, known: bool) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import torch
@@ -29,6 +29,8 @@ class CohortLearner(Config):
 
     With `examples`, there are only so many distinct ones, which come again in the same order.
     """
+
+    KIND: ClassVar[str] = "forest, several widths"
 
     family: RegularFamily = RegularFamily()
     widths: Annotated[tuple[Positive, ...], Distinct] = (8, 16, 24, 32, 48, 64, 96, 128, 256, 512)

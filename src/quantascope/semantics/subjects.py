@@ -11,14 +11,16 @@ from quantascope.discovery.factorize import assign
 from quantascope.discovery.factors import Factors
 from quantascope.discovery.field import Rule
 from quantascope.discovery.measure import measure_field
-from quantascope.qmodel.compiled.fit import CompiledRun
+from quantascope.qmodel.compiled.fit import CompiledLearner, CompiledRun, read_compiled
 from quantascope.qmodel.compiled.program_task import program_task
 from quantascope.qmodel.recovered.fidelity import activity
 from quantascope.qmodel.recovered.fit import Recipe, RecoveredRun, qmodel_folder, read_fit
 from quantascope.runs.errors import InvalidConfig
+from quantascope.runs.run_directory import is_run, read_run
 from quantascope.semantics.explain import Subject
 from quantascope.semantics.tables import property_table
 from quantascope.semantics.units import Units
+from quantascope.sources.open import open_source
 from quantascope.sources.source import Source
 from quantascope.tasks.task import Roles, SymbolTask
 
@@ -28,6 +30,27 @@ UNRELIABLE = (
 QUANTUM, WRITER = "quantum", "writer"
 AT_ONCE = 512
 """Examples that a compiled Q-model runs at once."""
+
+
+def find_subject(
+    where: str,
+    *,
+    units: Literal["factors", "qmodel"] | None = None,
+    recipe: Recipe = "faithful",
+    properties: str | None = None,
+    task: str | None = None,
+) -> Subject:
+    """What there is to explain at a place: a source, or a compiled Q-model."""
+    path = Path(where)
+    if path.is_dir() and is_run(path) and read_run(path).kind == CompiledLearner.KIND:
+        if units or properties:
+            raise InvalidConfig(
+                f"{where} holds a compiled Q-model, which is described in its program's words; leave out --units "
+                "and --properties"
+            )
+        return compiled_subject(read_compiled(path), path)
+    source = open_source(where, task=task)
+    return subject_of(source, units=units, recipe=recipe, properties=properties)
 
 
 def subject_of(

@@ -67,10 +67,10 @@ def hugging_face_source(
     branch: str | None = None,
     out: Path | None = None,
 ) -> Source:
-    """The source of a folder of checkpoints and a file of data: text, or JSON lines or parquet of prompt and answer.
+    """The source of a folder of checkpoints and of data: text, or JSON lines or parquet of prompt and answer.
 
-    Text is cut in windows of `length` tokens. A column `panel` in the data says what an example is for; without it,
-    every tenth example is held out.
+    Text is cut in windows of `length` tokens. A column `panel` in the data says what an example is for; without
+    it, every tenth example is held out.
     """
     folder, file = Path(checkpoints).absolute(), Path(data).absolute()
     if not file.is_file():

@@ -4,13 +4,15 @@ Any function from named tensors and a batch to one loss per event will do. `Modu
 `nn.Module`. `TiedLosses` is what the field asks: in it a tensor of several names, as tied embeddings are, is one.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -23,6 +25,39 @@ from quantascope.training.trajectory import shared_names
 
 EventLosses = Callable[[Mapping[str, Tensor], Any], Tensor]
 """One loss per event from named tensors and a batch."""
+
+
+def examples_digest(examples: Any) -> str | None:
+    """A hash of examples that are made of tensors or arrays; None for examples of any other kind.
+
+    >>> examples_digest(torch.zeros(2)) == examples_digest(torch.zeros(3)), examples_digest(["a text"])
+    (False, None)
+    """
+    tensors = list(_tensors_of(examples))
+    if not tensors or any(one is None for one in tensors):
+        return None
+    found = hashlib.sha256()
+    for one in tensors:
+        assert one is not None
+        found.update(f"{one.dtype} {list(one.shape)} ".encode())
+        found.update(one.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
+    return found.hexdigest()
+
+
+def _tensors_of(examples: Any) -> Iterator[Tensor | None]:
+    """The tensors that examples are made of, in order, and None for each part that is something else."""
+    if isinstance(examples, Tensor):
+        yield examples
+    elif isinstance(examples, np.ndarray) and examples.dtype.kind in "biuf":
+        yield torch.from_numpy(np.ascontiguousarray(examples))
+    elif is_dataclass(examples):
+        for part in fields(examples):
+            yield from _tensors_of(getattr(examples, part.name))
+    elif isinstance(examples, Sequence) and not isinstance(examples, str):
+        for one in examples:
+            yield from _tensors_of(one)
+    else:
+        yield None
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ def windows(tokens: Sequence[int], length: int) -> list[TextExample]:
     starts = range(0, len(tokens) - length + 1, length)
     if length < 2 or not starts:
         raise InvalidConfig(
-            f"a text of {len(tokens)} tokens has no window of {length}; give a longer text, or a --length from 2 to "
-            f"{len(tokens)}"
+            f"a text of {len(tokens)} tokens has no window of {length}; give a longer text, or a --length from 2 "
+            f"to {len(tokens)}"
         )
     return [TextExample((tokens[at],), tuple(tokens[at + 1 : at + length])) for at in starts]
 

@@ -2,8 +2,8 @@
 
 Each revision that names a step is one checkpoint (`step1000`, `stage1-step1000-tokens5B`); if none does, the
 folders of the main revision are (`checkpoint-500/`). The hub lists every file with the digest of its content. That
-shows weights that are the same under two steps, missing shards, and steps that are missing or there twice. What only
-the weights show (order, descent, non-finite values) needs `audit` on a download.
+shows weights that are the same under two steps, missing shards, and steps that are missing or there twice. What
+only the weights show (order, descent, non-finite values) needs `audit` on a download.
 """
 
 import importlib

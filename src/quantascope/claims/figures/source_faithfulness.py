@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from quantascope.claims.claim import Reproduction
 from quantascope.claims.figures.recovered_qmodel import COLOURS
 from quantascope.claims.recovered_models import FittedSource
-from quantascope.claims.source_faithfulness import KINDS, Comparison, compared
+from quantascope.claims.source_faithfulness import compared
 from quantascope.qmodel.recovered.fit import Recipe
+from quantascope.qmodel.recovered.source_effects import KINDS, Comparison
 from quantascope.report.figures.style import panels, title
 
 

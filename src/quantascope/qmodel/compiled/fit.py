@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -12,11 +12,12 @@ from quantascope.program.source import split_entry
 from quantascope.qmodel import CompiledConfig, CompiledQModel, QExecution, SupervisedQModel, Supervision, gate_loss
 from quantascope.qmodel.compiled.program_task import ProgramTask, program_task
 from quantascope.qmodel.compiled.saved import load_qmodel, save_qmodel
-from quantascope.runs.artefact import read_json, write_bytes, write_json
+from quantascope.runs.artefact import read_json, write_json
 from quantascope.runs.config import Config, Count, NonNegativeFloat
 from quantascope.runs.errors import DamagedArtefact, RunMismatch
 from quantascope.runs.progress import Progress
-from quantascope.runs.run_directory import RunDirectory
+from quantascope.runs.run_directory import RunDirectory, read_run
+from quantascope.sources.user_file import keep_file
 from quantascope.tasks.events import Events
 from quantascope.training import Objective, OptimizerConfig, ScheduleConfig, TrainingConfig, train
 
@@ -29,6 +30,8 @@ class CompiledLearner(Config):
 
     Under noise a quantum must say loudly what it found, and can say little else.
     """
+
+    KIND: ClassVar[str] = "compiled Q-model"
 
     program: str = "english"
     trained_on: str = "training"
@@ -65,17 +68,20 @@ class CompiledRun:
 
 
 def learn_compiled(config: CompiledLearner, path: Path, progress: Progress | None = None) -> CompiledRun:
-    """Train, or take up, or just read the Q-model of this config at `path`."""
+    """Train, resume or read the Q-model of this config at `path`."""
     if not is_trained(path):
         check_program_task(config)
     run = RunDirectory.open(path, config)
-    with run.locked():
-        keep_program(run, config.program)
-        if not is_trained(path):
-            model = _train(config, run, progress)
-            save_qmodel(path / MODEL, model, program_task(config.program).task.vocabulary, made_by=run.hash)
-            write_json(path / RESULT, routed_accuracy(model, program_task(config.program)))
-        return CompiledRun(config, load_qmodel(path / MODEL, made_by=run.hash)[0], read_json(path / RESULT))
+    keep_file(run, config.program, "program.py")
+
+    def make(run: RunDirectory) -> None:
+        taught = program_task(config.program)
+        model = _train(config, run, progress)
+        save_qmodel(path / MODEL, model, taught.task.vocabulary, made_by=run.hash)
+        write_json(path / RESULT, routed_accuracy(model, taught))
+
+    run.complete([MODEL, RESULT], make)
+    return CompiledRun(config, load_qmodel(path / MODEL, made_by=run.hash)[0], read_json(path / RESULT))
 
 
 def is_trained(path: Path) -> bool:
@@ -91,32 +97,11 @@ def check_program_task(config: CompiledLearner) -> None:
         taught.supervision(panel)
 
 
-def keep_program(run: RunDirectory, program: str) -> None:
-    """Keep the text of a user's program in the run; a run of another text is refused."""
-    file, kept = Path(split_entry(program)[0]), run.path / "program.py"
-    if file.suffix != ".py" or not file.is_file():
-        return  # comes with quantascope, or is told missing when it is compiled
-    text = file.read_bytes()
-    if not kept.exists():
-        write_bytes(kept, text)
-    elif kept.read_bytes() != text:
-        raise RunMismatch(
-            f"{file} has changed since {run.path} was made with it; restore it from {kept}, or make a new run"
-        )
-
-
 def read_compiled(path: Path) -> CompiledRun:
-    """The trained Q-model in a run directory."""
-    file = path / "config.json"
-    if not file.is_file():
-        raise DamagedArtefact(f"{path} is not a run; make one with quantascope train compiled --out {path}")
-    found: Any = read_json(file)
-    if not isinstance(found, dict) or found.get("kind") != CompiledLearner.__name__:
-        kind = found.get("kind") if isinstance(found, dict) else None
-        raise RunMismatch(f"{path} is a run of {kind}, not of a Q-model; give one of quantascope train compiled")
+    """The trained Q-model in a run folder."""
+    config = read_run(path).parse(CompiledLearner, make="quantascope train compiled")
     if not is_trained(path):
-        raise DamagedArtefact(f"{path} is not trained to its end; quantascope train compiled takes it up")
-    config = CompiledLearner.parse(found["config"])
+        raise DamagedArtefact(f"{path} is not trained to its end; quantascope train compiled resumes it")
     program, kept = Path(split_entry(config.program)[0]), path / "program.py"
     if kept.exists() and not program.is_file():
         raise RunMismatch(

@@ -1,13 +1,15 @@
 """Figures of runs: what was found, and what a Q-model did."""
 
 import io
+import re
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from quantascope.discovery.discover import Discovery
+from quantascope.qmodel.recovered.intervene import Interventions
 from quantascope.qmodel.recovered.trace import Trace
-from quantascope.report.figures import discovery, trace
+from quantascope.report.figures import discovery, interventions, trace
 from quantascope.report.figures.style import house_style
 from quantascope.runs.artefact import write_bytes
 
@@ -24,6 +26,19 @@ def write_trace(followed: Trace, file: Path) -> Path:
     """Draw a trace; the path of the picture."""
     with house_style():
         save_figure(trace.draw(followed), file)
+    return file
+
+
+def trace_file(folder: Path, text: str) -> Path:
+    """Where the figure of a trace is kept; the name holds nothing of the input that a file system would mind."""
+    kept = re.sub(r"[^A-Za-z0-9+-]+", "-", text)[:40].strip("-") or "input"
+    return folder / f"trace-{kept}.png"
+
+
+def write_interventions(done: Interventions, file: Path) -> Path:
+    """Draw interventions; the path of the picture."""
+    with house_style():
+        save_figure(interventions.draw(done), file)
     return file
 
 
