@@ -2,6 +2,7 @@
 
 from quantascope.training.audit import Finding, audit
 from quantascope.training.history import History
+from quantascope.training.hub_audit import audit_hub
 from quantascope.training.loop import Evaluation, Pace, Progress, TrainingConfig, train
 from quantascope.training.objective import GradientOf, Objective, Term
 from quantascope.training.optimizer import OptimizerConfig, ScheduleConfig
@@ -23,5 +24,6 @@ __all__ = [
     "TrainingConfig",
     "Trajectory",
     "audit",
+    "audit_hub",
     "train",
 ]

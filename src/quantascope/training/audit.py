@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 import scipy.stats
@@ -25,8 +25,8 @@ from quantascope.training.checkpoint_files import SAFE, Shards, require_complete
 from quantascope.training.checkpoint_names import find_checkpoints
 from quantascope.training.checkpoint_tensors import Layout, difference, join, layout_of, read_shard
 from quantascope.training.digest import tensor_digest
-from quantascope.training.order import exchanged, lineages, standing_aside
-from quantascope.training.sketch import Sketch, distances, products, sketch
+from quantascope.training.order import exchanged, lineages, oscillation, standing_aside
+from quantascope.training.sketch import Sketch, distances, norms, products, sketch
 from quantascope.training.trajectory import Trajectory
 
 JUMP = 10.0
@@ -34,8 +34,10 @@ JUMP = 10.0
 REVERSED = 0.6
 """A series is in reverse if the rank correlation (Kendall) of its losses with its steps is above this."""
 FEWEST_LOSSES = 4
+OSCILLATES = 0.1
+"""If more of the triangles of neighbours are broken, a run oscillates, and its loss may rise as it is."""
 
-Losses = Callable[[dict[str, Tensor]], float] | Sequence[float]
+Losses = Callable[[dict[str, Tensor]], SupportsFloat] | Sequence[SupportsFloat] | np.ndarray
 """The loss of a checkpoint's tensors, or the loss of each checkpoint in the order of steps."""
 
 
@@ -191,10 +193,11 @@ def _out_of_place(members: list[_Member]) -> list[Finding]:
     others = [run for run in runs if run is not main]
     findings = [_of_another_run([members[at].step for at in run], members[main[0]].step) for run in others]
     members = [members[at] for at in main]
-    far = distances([one.sketch for one in members])
+    sketches = [one.sketch for one in members]
+    far = distances(sketches)
     steps = [member.step for member in members]
     order = np.arange(len(members))
-    for pair in exchanged(far):
+    for pair in exchanged(far, norms(sketches)):
         order[[pair.first, pair.second]] = order[[pair.second, pair.first]]
         one, other = sorted((steps[pair.first], steps[pair.second]))
         says = (
@@ -258,7 +261,7 @@ def _reversed(steps: list[int], members: list[_Member], losses: Losses | None) -
     if len(values) < FEWEST_LOSSES or len(set(values)) == 1 or values[-1] <= values[0]:
         return []
     rank = _rank_correlation(values)
-    if rank <= REVERSED:
+    if rank <= REVERSED or oscillation(distances([one.sketch for one in members])) > OSCILLATES:
         return []
     says = (
         f"the loss rises from {values[0]:.3g} at step {min(known)} to {values[-1]:.3g} at step {max(known)} (rank "
