@@ -31,8 +31,8 @@ from quantascope.training.trajectory import Trajectory
 
 JUMP = 10.0
 """An interval is a jump if its speed is this many times that of both its neighbours."""
-REVERSED = 0.6
-"""A series is in reverse if the rank correlation (Kendall) of its losses with its steps is above this."""
+REVERSED, SURELY = 0.9, 1e-3
+"""A series is in reverse if its losses rise at nearly every step, or so that chance would do it this rarely."""
 FEWEST_LOSSES = 4
 OSCILLATES = 0.1
 """If more of the triangles of neighbours are broken, a run oscillates, and its loss may rise as it is."""
@@ -260,8 +260,9 @@ def _reversed(steps: list[int], members: list[_Member], losses: Losses | None) -
     values = [loss for _, loss in sorted(known.items()) if loss is not None and math.isfinite(loss)]
     if len(values) < FEWEST_LOSSES or len(set(values)) == 1 or values[-1] <= values[0]:
         return []
-    rank = _rank_correlation(values)
-    if rank <= REVERSED or oscillation(distances([one.sketch for one in members])) > OSCILLATES:
+    rank, chance = _rank_correlation(values)
+    turning = oscillation(distances([one.sketch for one in members])) if members else 0.0
+    if (rank <= REVERSED and chance >= SURELY) or turning > OSCILLATES:
         return []
     says = (
         f"the loss rises from {values[0]:.3g} at step {min(known)} to {values[-1]:.3g} at step {max(known)} (rank "
@@ -270,9 +271,10 @@ def _reversed(steps: list[int], members: list[_Member], losses: Losses | None) -
     return [Finding("reversed", None, says)]
 
 
-def _rank_correlation(values: list[float]) -> float:
+def _rank_correlation(values: list[float]) -> tuple[float, float]:
+    """Kendall's correlation with the order, and how likely chance gives one as large."""
     found: Any = scipy.stats.kendalltau(np.arange(len(values)), np.array(values))
-    return float(found.statistic)
+    return float(found.statistic), float(found.pvalue)
 
 
 def _finite(tensor: Tensor) -> bool:
