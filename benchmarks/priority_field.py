@@ -11,11 +11,6 @@ error as a share of the largest entry, CPU time, and peak memory. The second com
 fused attention against eager attention.
 """
 
-from quantascope.sources.trained import NAMING_OBJECTIVE
-from quantascope.sources.trained import learn_naming
-from quantascope.sources.trained import NamingSource
-from quantascope.sources.trained import Source
-from quantascope.runs.artefact import write_json
 import argparse
 import importlib
 import importlib.util
@@ -31,17 +26,17 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
-from quantascope.discovery import PriorityField, Rule, factorize, priority_field
-from quantascope.discovery.field import Interval, resolve_groups
-from quantascope.models import Transformer
-from quantascope.models.transformer import Block
 from quantascope.discovery import ModuleLosses, PriorityField, Rule, factorize, priority_field
-from quantascope.discovery.field import prepare, resolve_groups
-from quantascope.models.hugging_face import causal_lm_losses, read_pretrained
+from quantascope.discovery.field import Interval, prepare, resolve_groups
 from quantascope.discovery.interval import Interval
-from quantascope.sources.losses import TiedLosses
 from quantascope.discovery.memory import PeakMemory
+from quantascope.models import Transformer
+from quantascope.models.hugging_face import causal_lm_losses, read_pretrained
+from quantascope.models.transformer import Block
+from quantascope.runs.artefact import write_json
 from quantascope.runs.provenance import made_with
+from quantascope.sources.losses import TiedLosses
+from quantascope.sources.trained import NAMING_OBJECTIVE, NamingSource, Source, learn_naming
 from quantascope.tasks.events import Events
 from quantascope.tasks.number_naming import PANELS, naming_events
 from quantascope.training import Trajectory

@@ -146,6 +146,6 @@ def test_what_cannot_be_asked_is_one_line_with_a_remedy(hub, monkeypatch):
         InvalidConfig, match=r"cannot ask http://127\.0\.0\.1:9/owner/name \(.*\); check the network"
     ):
         audit_hub("owner/name", endpoint="http://127.0.0.1:9")
-    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    monkeypatch.setitem(sys.modules, "huggingface_hub.hf_api", None)
     with pytest.raises(InvalidConfig, match="huggingface_hub is not installed; pip install"):
         found(hub)

@@ -66,6 +66,20 @@ def test_every_exchange_is_found_with_both_its_members(kind, distance, rng):
         assert pairs(way[order]) == [(first, first + distance)]
 
 
+def test_a_first_step_that_overshoots_is_no_exchange_since_the_norm_grows(rng):
+    start, there, back = rng.normal(size=(3, 20_000))
+    way = np.stack([start, start + there, *(start + 0.05 * there + 0.1 * k * back for k in range(1, 8))])
+    norms = np.linalg.norm(way, axis=1)
+    assert pairs(way) == [(0, 1)]
+    assert exchanged(far(way), norms) == []
+
+
+def test_a_loss_that_rises_while_a_run_oscillates_is_no_reversal(tmp_path, rng):
+    for step, place in enumerate(oscillating(rng)):
+        save_file({"weight": torch.tensor(place).reshape(20, 20)}, tmp_path / f"step{step}.safetensors")
+    assert audit(tmp_path, losses=list(range(MEMBERS))) == []
+
+
 def test_two_exchanges_are_both_found(rng):
     order = np.arange(MEMBERS)
     order[[2, 3, 9, 12]] = order[[3, 2, 12, 9]]
@@ -192,8 +206,8 @@ def test_a_series_in_reverse_is_seen_by_its_losses(series):
     assert audit(series, losses=falling) == []
     (finding,) = audit(series, losses=falling[::-1])
     assert finding.kind == "reversed"
-    norms = audit(series, losses=lambda tensors: float(tensors["one"].norm()))  # which grows in a random walk
-    assert [finding.kind for finding in norms] == ["reversed"]
+    rising = audit(series, losses=lambda tensors: float(tensors["one"].norm()))  # which grows in a random walk
+    assert [finding.kind for finding in rising] == ["reversed"]
     flat = [1.0, 1.1, 0.9, 1.05, 1.0, 0.95, 1.1, 0.9, 1.0, 1.1, 0.95, 1.01]
     assert audit(series, losses=flat) == []
     with pytest.raises(Exception, match="there are 3 losses for 12 checkpoints; give one for each"):

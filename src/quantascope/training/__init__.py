@@ -2,7 +2,8 @@
 
 from quantascope.training.audit import Finding, audit
 from quantascope.training.history import History
-from quantascope.training.loop import Evaluation, Pace, TrainingConfig, train
+from quantascope.training.hub_audit import audit_hub
+from quantascope.training.loop import Evaluation, Pace, Progress, TrainingConfig, train
 from quantascope.training.objective import GradientOf, Objective, Term
 from quantascope.training.optimizer import OptimizerConfig, ScheduleConfig
 from quantascope.training.recorder import Recorder
@@ -22,5 +23,6 @@ __all__ = [
     "TrainingConfig",
     "Trajectory",
     "audit",
+    "audit_hub",
     "train",
 ]

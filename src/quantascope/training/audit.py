@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 import scipy.stats
@@ -25,17 +25,19 @@ from quantascope.training.checkpoint_files import SAFE, Shards, require_complete
 from quantascope.training.checkpoint_names import find_checkpoints
 from quantascope.training.checkpoint_tensors import Layout, difference, join, layout_of, read_shard
 from quantascope.training.digest import tensor_digest
-from quantascope.training.order import exchanged, lineages, standing_aside
-from quantascope.training.sketch import Sketch, distances, products, sketch
+from quantascope.training.order import exchanged, lineages, oscillation, standing_aside
+from quantascope.training.sketch import Sketch, distances, norms, products, sketch
 from quantascope.training.trajectory import Trajectory
 
 JUMP = 10.0
 """An interval is a jump if its speed is this many times that of both its neighbours."""
-REVERSED = 0.6
-"""A series is in reverse if the rank correlation (Kendall) of its losses with its steps is above this."""
+REVERSED, SURELY = 0.9, 1e-3
+"""A series is in reverse if its losses rise at nearly every step, or so that chance would do it this rarely."""
 FEWEST_LOSSES = 4
+OSCILLATES = 0.1
+"""If more of the triangles of neighbours are broken, a run oscillates, and its loss may rise as it is."""
 
-Losses = Callable[[dict[str, Tensor]], float] | Sequence[float]
+Losses = Callable[[dict[str, Tensor]], SupportsFloat] | Sequence[SupportsFloat] | np.ndarray
 """The loss of a checkpoint's tensors, or the loss of each checkpoint in the order of steps."""
 
 
@@ -191,10 +193,11 @@ def _out_of_place(members: list[_Member]) -> list[Finding]:
     others = [run for run in runs if run is not main]
     findings = [_of_another_run([members[at].step for at in run], members[main[0]].step) for run in others]
     members = [members[at] for at in main]
-    far = distances([one.sketch for one in members])
+    sketches = [one.sketch for one in members]
+    far = distances(sketches)
     steps = [member.step for member in members]
     order = np.arange(len(members))
-    for pair in exchanged(far):
+    for pair in exchanged(far, norms(sketches)):
         order[[pair.first, pair.second]] = order[[pair.second, pair.first]]
         one, other = sorted((steps[pair.first], steps[pair.second]))
         says = (
@@ -266,8 +269,9 @@ def reversed_series(steps: Sequence[int], losses: Sequence[float]) -> list[Findi
     values = [loss for loss in losses if math.isfinite(loss)]
     if len(values) < FEWEST_LOSSES or len(set(values)) == 1 or values[-1] <= values[0]:
         return []
-    rank = _rank_correlation(values)
-    if rank <= REVERSED:
+    rank, chance = _rank_correlation(values)
+    turning = oscillation(distances([one.sketch for one in members])) if members else 0.0
+    if (rank <= REVERSED and chance >= SURELY) or turning > OSCILLATES:
         return []
     says = (
         f"the loss rises from {values[0]:.3g} at step {min(steps)} to {values[-1]:.3g} at step {max(steps)} (rank "
@@ -276,9 +280,10 @@ def reversed_series(steps: Sequence[int], losses: Sequence[float]) -> list[Findi
     return [Finding("reversed", None, says)]
 
 
-def _rank_correlation(values: list[float]) -> float:
+def _rank_correlation(values: list[float]) -> tuple[float, float]:
+    """Kendall's correlation with the order, and how likely chance gives one as large."""
     found: Any = scipy.stats.kendalltau(np.arange(len(values)), np.array(values))
-    return float(found.statistic)
+    return float(found.statistic), float(found.pvalue)
 
 
 def _finite(tensor: Tensor) -> bool:

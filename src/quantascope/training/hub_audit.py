@@ -54,10 +54,10 @@ def audit_hub(
 def _listed(repository: str, endpoint: str | None, token: str | None) -> tuple[dict[str, str], list[str]]:
     """The digest of every file by revision and path, and all revisions."""
     try:
-        hub = importlib.import_module("huggingface_hub")
+        hub = importlib.import_module("huggingface_hub.hf_api")
+        errors = importlib.import_module("huggingface_hub.errors")
     except ImportError:
         raise InvalidConfig("huggingface_hub is not installed; pip install 'quantascope[transformers]'") from None
-    errors = hub.errors
     # A saved token is for the hub that it was made for, and public series need none.
     api = hub.HfApi(endpoint=endpoint, token=token or False)
     where = f"{api.endpoint}/{repository}"
@@ -88,7 +88,7 @@ def _tree(hub: Any, api: Any, repository: str, revision: str) -> dict[str, str]:
     return {
         entry.path: entry.lfs.sha256 if entry.lfs else entry.blob_id
         for entry in api.list_repo_tree(repository, recursive=True, revision=revision)
-        if isinstance(entry, hub.hf_api.RepoFile)
+        if isinstance(entry, hub.RepoFile)
     }
 
 

@@ -47,8 +47,11 @@ class Exchange:
     """How many of these are whole after the exchange."""
 
 
-def exchanged(distances: Distances) -> list[Exchange]:
+def exchanged(distances: Distances, norms: Float[np.ndarray, " checkpoints"] | None = None) -> list[Exchange]:
     """Pairs of members that were exchanged, from the distances in the given order.
+
+    `norms` of the weights say more about the first member, which only the members after it vouch for: a large
+    first step may overshoot, but it is added to the initial weights, so the norm grows by it.
 
     >>> places = np.array([0.0, 1.0, 4.0, 3.0, 2.0, 5.0, 6.0])
     >>> [(pair.first, pair.second) for pair in exchanged(np.abs(places[:, None] - places))]
@@ -56,13 +59,22 @@ def exchanged(distances: Distances) -> list[Exchange]:
     """
     order, found = np.arange(len(distances)), []
     triangles = _triangles(len(distances))
+    later = _added_to_first(distances, norms)
     for _ in range(len(distances) // 3 if len(distances) >= FEWEST else 0):
-        pair = _best_exchange(distances, order, triangles)
+        pair = _best_exchange(distances, order, triangles, later)
         if pair is None:
             break
         order[[pair.first, pair.second]] = order[[pair.second, pair.first]]
         found.append(pair)
     return found
+
+
+def oscillation(distances: Distances) -> float:
+    """Share of the triangles of neighbours that are broken: 0 in most runs, 1 if every step turns back."""
+    triangles = np.array([(at, at + 1, at + 2) for at in range(len(distances) - 2)]).reshape(-1, 3)
+    if not len(triangles):
+        return 0.0
+    return float((_excess(distances, np.arange(len(distances)), triangles) < -BROKEN).mean())
 
 
 def standing_aside(distances: Distances) -> list[int]:
@@ -119,8 +131,19 @@ def _excess(
     return np.log(np.maximum(distances[a, c], tiny) / longest)
 
 
+def _added_to_first(distances: Distances, norms: Float[np.ndarray, " checkpoints"] | None) -> set[int]:
+    """Members that are the first one with something added, and so come after it."""
+    if norms is None:
+        return set()
+    grown = norms**2 - norms[0] ** 2 > distances[0] ** 2 / 2
+    return set(np.flatnonzero(grown).tolist())
+
+
 def _best_exchange(
-    distances: Distances, order: Int[np.ndarray, " checkpoints"], triangles: Int[np.ndarray, "triangles 3"]
+    distances: Distances,
+    order: Int[np.ndarray, " checkpoints"],
+    triangles: Int[np.ndarray, "triangles 3"],
+    later: set[int],
 ) -> Exchange | None:
     now = _excess(distances, order, triangles)
     broken = now < -BROKEN
@@ -129,6 +152,8 @@ def _best_exchange(
     best, most = None, 0.0
     for i, first in enumerate(suspects):
         for second in suspects[i + 1 :]:
+            if order[first] == 0 and int(order[second]) in later:
+                continue
             own = touched[first] | touched[second]
             other = order.copy()
             other[[first, second]] = other[[second, first]]

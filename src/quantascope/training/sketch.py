@@ -73,8 +73,17 @@ def distances(sketches: list[Sketch]) -> Float[np.ndarray, "checkpoints checkpoi
 
     They are taken around the middle checkpoint: late in training differences are small against the weights.
     """
-    rows = np.stack([np.concatenate([one.matrices, one.others]) for one in sketches])
+    rows = _rows(sketches)
     rows -= rows[len(rows) // 2].copy()
     square = rows @ rows.T
     norms = np.diag(square)
     return np.sqrt(np.maximum(norms[:, None] + norms[None] - 2 * square, 0))
+
+
+def norms(sketches: list[Sketch]) -> Float[np.ndarray, " checkpoints"]:
+    """Euclidean norms of all weights."""
+    return np.linalg.norm(_rows(sketches), axis=1)
+
+
+def _rows(sketches: list[Sketch]) -> Float[np.ndarray, "checkpoints sums"]:
+    return np.stack([np.concatenate([one.matrices, one.others]) for one in sketches])

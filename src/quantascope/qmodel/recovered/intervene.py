@@ -112,9 +112,7 @@ def _events_of(run: RecoveredRun, text: str) -> Events:
     source = task.parse(text)
     right = task.right_answer(source)
     if right is None:
-        raise InvalidConfig(
-            f"the right answer to '{text}' is not known, so no loss is; intervene on a panel"
-        )
+        raise InvalidConfig(f"the right answer to '{text}' is not known, so no loss is; intervene on a panel")
     return Events.of([task.prompt_tokens(source)], [[task.token[symbol] for symbol in right]])
 
 
