@@ -35,7 +35,7 @@ COMMANDS = {
     "discover": "discover source --workers 1 --json",
     "explain factors": "explain source --workers 1 --permutations 2 --json",
     "fit faithful": "fit source --set updates=8 --json",
-    "fit distilled": "fit source --recipe distilled --set updates=8 parts=6 pool.inputs=6 --json",
+    "fit distilled": "fit source --preset distilled --set updates=8 parts=6 pool.inputs=6 --json",
     "explain qmodel": "explain source --workers 1 --permutations 2 --json",
     "trace": "trace source 346 --json",
     **{f"compile {name}": f"compile {name} --json" for name in ("english", "french", "addition")},

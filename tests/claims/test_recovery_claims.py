@@ -19,7 +19,7 @@ from quantascope.claims.source_faithfulness import KINDS, SourceFaithfulness, co
 from quantascope.discovery.discover import measure_field
 from quantascope.models import TransformerConfig
 from quantascope.qmodel.recovered.fidelity import panel_events
-from quantascope.qmodel.recovered.fit import RECIPES, Pool
+from quantascope.qmodel.recovered.fit import FIT_PRESETS, Pool
 from quantascope.report.figures.style import house_style
 from quantascope.sources.trained import NamingSource
 from quantascope.training import OptimizerConfig
@@ -39,8 +39,8 @@ MODELS = RecoveredModels(
     seeds=(0, 1),
     fit_seeds=(0, 1),
     distilled_fit_seeds=(0, 1),
-    faithful=RECIPES["faithful"].model_copy(update=SHORT),
-    distilled=RECIPES["distilled"].model_copy(update={**SHORT, "pool": Pool(numbers=12, inputs=6)}),
+    faithful=FIT_PRESETS["faithful"].model_copy(update=SHORT),
+    distilled=FIT_PRESETS["distilled"].model_copy(update={**SHORT, "pool": Pool(numbers=12, inputs=6)}),
 )
 CONFIGS = {
     "recovered-qmodel": RecoveredQModelClaim(models=MODELS),

@@ -14,7 +14,7 @@ from quantascope.claims.result import Result
 from quantascope.claims.scoreboard import read_paper
 from quantascope.claims.semantics import Explained, ExplainedSource, Semantics, explained_source, measure
 from quantascope.models import TransformerConfig
-from quantascope.qmodel.recovered.fit import RECIPES, Pool
+from quantascope.qmodel.recovered.fit import FIT_PRESETS, Pool
 from quantascope.report.figures.style import house_style
 from quantascope.sources.trained import NamingSource
 from quantascope.training import OptimizerConfig
@@ -34,8 +34,8 @@ CONFIG = Semantics(
         seeds=(0,),
         fit_seeds=(0, 1),
         distilled_fit_seeds=(0,),
-        faithful=RECIPES["faithful"].model_copy(update=SHORT),
-        distilled=RECIPES["distilled"].model_copy(update={**SHORT, "pool": Pool(numbers=12, inputs=6)}),
+        faithful=FIT_PRESETS["faithful"].model_copy(update=SHORT),
+        distilled=FIT_PRESETS["distilled"].model_copy(update={**SHORT, "pool": Pool(numbers=12, inputs=6)}),
     ),
     calibration="priority",
     test="causal",

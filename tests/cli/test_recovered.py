@@ -29,7 +29,7 @@ def test_a_fit_shows_both_models_and_keeps_files_that_run_alone(run, capsys):
         assert says in shown
     assert main(["fit", str(run), *SHORT, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert (told["recipe"], told["panel"]) == ("faithful", "test")
+    assert (told["preset"], told["panel"]) == ("faithful", "test")
     assert {"qmodel.json", "qmodel.safetensors"} <= {file.name for file in (run / "qmodel" / "faithful").iterdir()}
 
 
@@ -56,12 +56,12 @@ def test_a_trace_is_a_table_a_picture_and_json(run, number, capsys):
     [
         (["trace", "RUN", "0"], "0 has no name here; give a number from 1 to 999,999"),
         (["trace", "RUN", "1000000"], "1000000 has no name here"),
-        (["trace", "RUN", "7", "--recipe", "distilled"], "has no distilled Q-model; make it with quantascope fit"),
+        (["trace", "RUN", "7", "--preset", "distilled"], "has no distilled Q-model; make it with quantascope fit"),
         (["fit", "RUN", "--set", "updatez=3"], "unknown key 'updatez' in RecoveredFit; did you mean 'updates'?"),
         (["fit", "RUN", "--set", "updates=5"], "belongs to another config"),
         (["fit", "RUN", "--set", "threshold=0.01"], "'threshold' is not for --set, it comes from the run"),
         (["fit", "RUN", "--set", "source.seed=1"], "'source.seed' is not for --set"),
-        (["fit", "RUN", "--set", "recipe=distilled"], "'recipe' is not for --set"),
+        (["fit", "RUN", "--set", "preset=distilled"], "'preset' is not for --set"),
         (["fit", "nowhere"], "nowhere is not a run"),
     ],
 )

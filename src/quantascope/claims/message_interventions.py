@@ -22,7 +22,7 @@ from quantascope.claims.recovered_models import (
     runs,
     total_updates,
 )
-from quantascope.claims.recovered_qmodel import RECIPE_NAMES
+from quantascope.claims.recovered_qmodel import PRESET_NAMES
 from quantascope.claims.result import Estimate
 from quantascope.qmodel.recovered.effects import InterventionEffects, intervention_effects
 from quantascope.qmodel.recovered.fit import RecoveredRun
@@ -56,24 +56,24 @@ def strongest(effects: list[Effect]) -> Effect | None:
 def measure(config: MessageInterventions, evidence: Mapping[str, FittedSource]) -> dict[str, Estimate]:
     """Accuracy lost and NLL gained by each intervention, over sources and over examples; stability of channels."""
     figures: dict[str, Estimate] = {}
-    for recipe, prefix in RECIPE_NAMES:
-        first, named = next(iter(evidence.values())).of(recipe)[0], ", distilled" if prefix else ""
+    for preset, prefix in PRESET_NAMES:
+        first, named = next(iter(evidence.values())).of(preset)[0], ", distilled" if prefix else ""
         for key, (says, which) in KINDS.items():
 
             def worst(run: RecoveredRun, which=which) -> Effect | None:
                 return strongest(which(intervention_effects(run, PANEL)))
 
             figures[f"{prefix}{key}_drop"] = over_sources(
-                evidence, recipe, f"accuracy lost, {says}", lambda run, worst=worst: _drop(worst(run)), "points"
+                evidence, preset, f"accuracy lost, {says}", lambda run, worst=worst: _drop(worst(run)), "points"
             )
             figures[f"{prefix}{key}_nll"] = over_sources(
-                evidence, recipe, f"NLL gained, {says}", lambda run, worst=worst: _rise(worst(run)), "nats"
+                evidence, preset, f"NLL gained, {says}", lambda run, worst=worst: _rise(worst(run)), "nats"
             )
             if found := worst(first):
                 figures[f"{prefix}{key}_drop_events"] = _over_examples(
                     f"accuracy lost, {says}{named}, first source, interval over examples", found
                 )
-        fits = next(iter(evidence.values())).of(recipe)
+        fits = next(iter(evidence.values())).of(preset)
         if len(fits) > 1:
             selected = [run.model.channels.open.numpy() for run in fits]
             same, chance = channel_agreement(selected, first.model.channels.possible.numpy())

@@ -1,6 +1,6 @@
 """How close a Q-model can come to its source, and at what cost: one setting varied at a time.
 
-All fits are to one development source and are judged on the development panel, so that a recipe may be chosen
+All fits are to one development source and are judged on the development panel, so that a preset may be chosen
 here. They are short, and alike in their updates: differences count, not heights.
 """
 
@@ -13,7 +13,7 @@ from quantascope.claims.recover_quanta import QUICK, SOURCES
 from quantascope.claims.recovered_models import FittedSource, QModelFits, fitted_source, total_updates
 from quantascope.claims.result import Estimate
 from quantascope.qmodel.recovered.fidelity import fidelity, gate_fidelity, parameter_share
-from quantascope.qmodel.recovered.fit import RECIPES, RecoveredFit, RecoveredRun
+from quantascope.qmodel.recovered.fit import FIT_PRESETS, RecoveredFit, RecoveredRun
 from quantascope.runs.config import Config
 from quantascope.sources.trained import SourceConfig
 
@@ -45,7 +45,7 @@ class QModelFrontier(Config):
     """A base, and what is changed of it in each variation."""
 
     source: SourceConfig = SourceConfig(seed=100)
-    base: RecoveredFit = RECIPES["distilled"].replace({"updates": 800, "parts": 8, "pool.inputs": 300})
+    base: RecoveredFit = FIT_PRESETS["distilled"].replace({"updates": 800, "parts": 8, "pool.inputs": 300})
     variations: dict[str, dict[str, Setting]] = Field(default_factory=lambda: dict(VARIATIONS))
 
     @property
@@ -86,11 +86,11 @@ CLAIM = Claim(
     presets={
         "quick": QModelFrontier(
             source=QUICK.model_copy(update={"seed": 100}),
-            base=RECIPES["distilled"].model_copy(update={"updates": 40}),
+            base=FIT_PRESETS["distilled"].model_copy(update={"updates": 40}),
             variations={"base": {}, "writers_3": {"model.writers": 3}},
         ),
         "full": QModelFrontier(),
-        "paper": QModelFrontier(base=RECIPES["distilled"]),
+        "paper": QModelFrontier(base=FIT_PRESETS["distilled"]),
     },
     runs=lambda config: {"frontier": config.job},
     prepare=lambda job: [fit.training for fit in job.fits],

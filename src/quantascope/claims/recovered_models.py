@@ -1,4 +1,4 @@
-"""The Q-models that the claims about recovery share: both recipes on sources of several seeds."""
+"""The Q-models that the claims about recovery share: both presets on sources of several seeds."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from quantascope.claims.result import Estimate
 from quantascope.discovery import factorize
 from quantascope.discovery.measure import measure_field
 from quantascope.qmodel.recovered.fit import (
-    RECIPES,
+    FIT_PRESETS,
+    FitPreset,
     Pool,
-    Recipe,
     RecoveredFit,
     RecoveredRun,
     fit_recovered,
@@ -23,14 +23,14 @@ from quantascope.sources.trained import SourceConfig, train_source
 
 
 class RecoveredModels(Config):
-    """Sources by seed; the first is fitted with every fit seed of a recipe, the others with the first of them."""
+    """Sources by seed; the first is fitted with every fit seed of a preset, the others with the first of them."""
 
     source: SourceConfig = SourceConfig()
     seeds: Seeds = (0, 1, 2)
     fit_seeds: Seeds = (0, 1, 2)
     distilled_fit_seeds: Seeds = (0, 1, 2)
-    faithful: RecoveredFit = RECIPES["faithful"]
-    distilled: RecoveredFit = RECIPES["distilled"]
+    faithful: RecoveredFit = FIT_PRESETS["faithful"]
+    distilled: RecoveredFit = FIT_PRESETS["distilled"]
 
 
 class QModelFits(Config):
@@ -47,9 +47,9 @@ class FittedSource:
     config: QModelFits
     runs: tuple[RecoveredRun, ...]
 
-    def of(self, recipe: Recipe) -> list[RecoveredRun]:
-        """Those of a recipe, by fit seed."""
-        return [run for run in self.runs if run.config.recipe == recipe]
+    def of(self, preset: FitPreset) -> list[RecoveredRun]:
+        """Those of a preset, by fit seed."""
+        return [run for run in self.runs if run.config.preset == preset]
 
 
 def runs(config: RecoveredModels) -> dict[str, QModelFits]:
@@ -57,10 +57,10 @@ def runs(config: RecoveredModels) -> dict[str, QModelFits]:
     jobs = {}
     for place, seed in enumerate(config.seeds):
         source = config.source.model_copy(update={"seed": seed})
-        recipes = ((config.faithful, config.fit_seeds), (config.distilled, config.distilled_fit_seeds))
+        presets = ((config.faithful, config.fit_seeds), (config.distilled, config.distilled_fit_seeds))
         fits = tuple(
-            recipe.model_copy(update={"source": source.hash(), "seed": fit_seed})
-            for recipe, fit_seeds in recipes
+            preset.model_copy(update={"source": source.hash(), "seed": fit_seed})
+            for preset, fit_seeds in presets
             for fit_seed in (fit_seeds if place == 0 else fit_seeds[:1])
         )
         jobs[f"qmodels-{seed}"] = QModelFits(source=source, fits=fits)
@@ -80,7 +80,7 @@ def fitted_source(config: QModelFits, path: Path, progress: Progress | None = No
         with source.locked():
             field = measure_field(source, fit.rule)
         factors = factorize(field.values, threshold=fit.threshold)
-        name = f"{fit.recipe}-{config.source.seed}-{fit.seed}-{fit.hash()[:8]}"
+        name = f"{fit.preset}-{config.source.seed}-{fit.seed}-{fit.hash()[:8]}"
         before = sum(earlier.updates for earlier in config.fits[:place])
         done.append(fit_recovered(fit, source, factors, path.parent / name, _later(progress, before)))
     return FittedSource(config, tuple(done))
@@ -103,27 +103,27 @@ def total_updates(config: QModelFits) -> int:
 
 def over_sources(
     evidence: Mapping[str, FittedSource],
-    recipe: Recipe,
+    preset: FitPreset,
     says: str,
     value: Callable[[RecoveredRun], float],
     unit: str = "",
 ) -> Estimate:
     """A figure over sources, each with the first fit seed."""
-    name = says if recipe == "faithful" else f"{says}, distilled"
-    return Estimate.over_runs(name, [value(fitted.of(recipe)[0]) for fitted in evidence.values()], unit)
+    name = says if preset == "faithful" else f"{says}, distilled"
+    return Estimate.over_runs(name, [value(fitted.of(preset)[0]) for fitted in evidence.values()], unit)
 
 
 def over_fits(
     evidence: Mapping[str, FittedSource],
-    recipe: Recipe,
+    preset: FitPreset,
     says: str,
     value: Callable[[RecoveredRun], float],
     unit: str = "",
 ) -> Estimate:
     """A figure over the fits to the first source, which differ in their seed alone."""
     first = next(iter(evidence.values()))
-    name = f"{says}, fit seeds of one source" + ("" if recipe == "faithful" else ", distilled")
-    return Estimate.over_runs(name, [value(run) for run in first.of(recipe)], unit)
+    name = f"{says}, fit seeds of one source" + ("" if preset == "faithful" else ", distilled")
+    return Estimate.over_runs(name, [value(run) for run in first.of(preset)], unit)
 
 
 SHORT = {"updates": 60, "parts": 6}
@@ -132,9 +132,9 @@ QUICK_MODELS = RecoveredModels(
     seeds=(0,),
     fit_seeds=(0,),
     distilled_fit_seeds=(0,),
-    faithful=RECIPES["faithful"].model_copy(update=SHORT),
-    distilled=RECIPES["distilled"].model_copy(update={**SHORT, "pool": Pool(numbers=60, inputs=30)}),
+    faithful=FIT_PRESETS["faithful"].model_copy(update=SHORT),
+    distilled=FIT_PRESETS["distilled"].model_copy(update={**SHORT, "pool": Pool(numbers=60, inputs=30)}),
 )
 FULL_MODELS = RecoveredModels()
-"""Both recipes as they are; the faithful one takes the paper's 5,000 updates on all inputs."""
+"""Both presets as they are; the faithful one takes the paper's 5,000 updates on all inputs."""
 PAPER_MODELS = RecoveredModels(seeds=(0,), fit_seeds=(0,), distilled_fit_seeds=(0,))

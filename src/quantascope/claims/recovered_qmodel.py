@@ -1,6 +1,6 @@
 """An executable Q-model follows its source with a third of the parameters (section 5.2; appendix G.1, G.2).
 
-Two Q-models of each source: the faithful one by the paper's recipe, whose figures stand beside the paper's, and
+Two Q-models of each source: the faithful one by the paper's preset, whose figures stand beside the paper's, and
 the distilled one, fitted also on inputs without labels. The held-out panel is disjoint from the training numbers;
 the paper's own, of which a sixth was trained on, stands beside it.
 """
@@ -31,10 +31,10 @@ from quantascope.qmodel.recovered.fidelity import (
     parameter_share,
     through_time,
 )
-from quantascope.qmodel.recovered.fit import Recipe, RecoveredRun
+from quantascope.qmodel.recovered.fit import FitPreset, RecoveredRun
 from quantascope.runs.config import Config
 
-RECIPE_NAMES: tuple[tuple[Recipe, str], ...] = (("faithful", ""), ("distilled", "distilled_"))
+PRESET_NAMES: tuple[tuple[FitPreset, str], ...] = (("faithful", ""), ("distilled", "distilled_"))
 
 
 class RecoveredQModelClaim(Config):
@@ -57,10 +57,10 @@ def time_after_burst(run: RecoveredRun, column: str = "agreement") -> list[float
 
 
 def measure(config: RecoveredQModelClaim, evidence: Mapping[str, FittedSource]) -> dict[str, Estimate]:
-    """Shape, fidelity on three panels, gates, and fidelity through time, of both recipes."""
+    """Shape, fidelity on three panels, gates, and fidelity through time, of both presets."""
     figures: dict[str, Estimate] = {}
-    for recipe, prefix in RECIPE_NAMES:
-        add = partial(_add, figures, evidence, recipe, prefix)
+    for preset, prefix in PRESET_NAMES:
+        add = partial(_add, figures, evidence, preset, prefix)
         add("parameters", "parameters of the Q-model", lambda run: run.model.parameter_count, "parameters")
         add("parameter_share", "parameters over those of the source", lambda run: 100 * parameter_share(run), "%")
         add("writers", "available writers", lambda run: run.model.writers, "writers")
@@ -77,7 +77,7 @@ def measure(config: RecoveredQModelClaim, evidence: Mapping[str, FittedSource]) 
             ("agreement", "agreement, test panel", lambda run: 100 * seen(run, "test").agreement, "%"),
             ("channels", "selected channels", lambda run: float(len(run.model.channels.edges)), "channels"),
         ):
-            figures[f"{prefix}{key}_fit_seeds"] = over_fits(evidence, recipe, says, value, unit)
+            figures[f"{prefix}{key}_fit_seeds"] = over_fits(evidence, preset, says, value, unit)
     some = [fitted.of("faithful")[0] for fitted in evidence.values()]
     figures["source_parameters"] = Estimate.over_runs(
         "parameters of the source",
@@ -90,14 +90,14 @@ def measure(config: RecoveredQModelClaim, evidence: Mapping[str, FittedSource]) 
 def _add(
     figures: dict[str, Estimate],
     evidence: Mapping[str, FittedSource],
-    recipe: Recipe,
+    preset: FitPreset,
     prefix: str,
     key: str,
     says: str,
     value: Callable[[RecoveredRun], float],
     unit: str = "",
 ) -> None:
-    figures[prefix + key] = over_sources(evidence, recipe, says, value, unit)
+    figures[prefix + key] = over_sources(evidence, preset, says, value, unit)
 
 
 def _mean(values: list[float]) -> float:

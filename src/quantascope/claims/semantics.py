@@ -41,7 +41,7 @@ PRESENT, PASSED = "zero at", "passes over a zero at"
 
 
 NAMED_MODELS = FULL_MODELS.model_copy(update={"distilled_fit_seeds": FULL_MODELS.distilled_fit_seeds[:1]})
-"""Those of the recovered-qmodel claim; fit seeds are compared for the paper's recipe alone."""
+"""Those of the recovered-qmodel claim; fit seeds are compared for the paper's preset alone."""
 
 
 class Semantics(Config):
@@ -84,7 +84,7 @@ class Explained:
 
 @dataclass(frozen=True, eq=False)
 class ExplainedSource:
-    """One source: its factors and its Q-models, each by recipe and in the order of their seeds."""
+    """One source: its factors and its Q-models, each by preset and in the order of their seeds."""
 
     factors: Explained
     models: Mapping[str, list[Explained]]
@@ -111,21 +111,21 @@ def explained_source(config: ExplainedFits, path: Path, progress: Progress | Non
         return ExplainedSource(
             explained(FACTORS, factor_subject(first.source, first.replays.factors, first.config.rule)),
             {
-                recipe: [
-                    explained(f"{recipe}-{one.config.seed}", qmodel_subject(one)) for one in fitted.of(recipe)
+                preset: [
+                    explained(f"{preset}-{one.config.seed}", qmodel_subject(one)) for one in fitted.of(preset)
                 ]
-                for recipe in ("faithful", "distilled")
+                for preset in ("faithful", "distilled")
             },
         )
 
 
 def measure(config: Semantics, evidence: Mapping[str, ExplainedSource]) -> dict[str, Estimate]:
-    """The paper's figures for the faithful recipe, what they are worth, and the same for the rest."""
+    """The paper's figures for the faithful preset, what they are worth, and the same for the rest."""
     sources = list(evidence.values())
     figures: dict[str, Estimate] = {}
-    for recipe in ("faithful", "distilled"):
-        prefix, by = ("", "") if recipe == "faithful" else (f"{recipe}_", f", {recipe}")
-        first = [source.models[recipe][0] for source in sources]
+    for preset in ("faithful", "distilled"):
+        prefix, by = ("", "") if preset == "faithful" else (f"{preset}_", f", {preset}")
+        first = [source.models[preset][0] for source in sources]
         figures |= _figures(first, (QUANTUM, WRITER), prefix, by)
     for kind in (QUANTUM, WRITER):
         says = f"median F1 of the {_PLURAL[kind]}, fit seeds of one source"

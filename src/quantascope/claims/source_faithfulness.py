@@ -20,7 +20,7 @@ from quantascope.claims.recovered_models import (
     runs,
     total_updates,
 )
-from quantascope.claims.recovered_qmodel import RECIPE_NAMES
+from quantascope.claims.recovered_qmodel import PRESET_NAMES
 from quantascope.claims.result import Estimate
 from quantascope.qmodel.recovered.fidelity import every_event
 from quantascope.qmodel.recovered.fit import RecoveredRun
@@ -46,7 +46,7 @@ def compared(run: RecoveredRun, every: int) -> Comparison:
 def measure(config: SourceFaithfulness, evidence: Mapping[str, FittedSource]) -> dict[str, Estimate]:
     """Correlations of predicted and found effects, and mean effects, over sources."""
     figures: dict[str, Estimate] = {}
-    for recipe, prefix in RECIPE_NAMES:
+    for preset, prefix in PRESET_NAMES:
         for kind in KINDS:
             for key, says in (
                 ("correlation", "correlation of predicted and found effect"),
@@ -60,10 +60,10 @@ def measure(config: SourceFaithfulness, evidence: Mapping[str, FittedSource]) ->
 
                 unit = "nats" if key == "mean_effect" else ""
                 words = kind.replace("_", " ")
-                figures[f"{prefix}{key}_{kind}"] = over_sources(evidence, recipe, f"{says}, {words}", value, unit)
+                figures[f"{prefix}{key}_{kind}"] = over_sources(evidence, preset, f"{says}, {words}", value, unit)
         figures[f"{prefix}predicted_effect"] = over_sources(
             evidence,
-            recipe,
+            preset,
             "mean change of the Q-model's NLL",
             lambda run: float(compared(run, config.every).predicted.mean()),
             "nats",

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from quantascope.cli.arguments import Changes, Engine, File, Number, Recipe, parse_changes, print_json
+from quantascope.cli.arguments import Changes, Engine, File, FitPreset, Number, parse_changes, print_json
 
 Where = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="WHERE")]
 TaskFile = Annotated[str | None, tyro.conf.arg(name="task", metavar="FILE.py:TASK", help_behavior_hint="")]
@@ -130,7 +130,7 @@ def discover(
 def fit(
     where: Where,
     /,
-    recipe: Recipe = "faithful",
+    preset: FitPreset = "faithful",
     task: TaskFile = None,
     set_: Changes = (),
     seed: Number = None,
@@ -139,11 +139,11 @@ def fit(
 ) -> None:
     """Fit an executable Q-model to a network whose quanta were found; an interrupted fit is resumed.
 
-    The Q-model is kept as qmodel/RECIPE beside the factors and runs without the network.
+    The Q-model is kept as qmodel/PRESET beside the factors and runs without the network.
 
     Args:
         where: What quantascope discover was given.
-        recipe: The paper's recipe, or one that also learns from inputs without labels.
+        preset: The paper's preset, or one that also learns from inputs without labels.
         task: The task of a run that was trained on a task in a file.
         set_: Change settings, as in --set updates=1000 model.writers=4.
         seed: Seed of the Q-model and of the order of its replays.
@@ -159,8 +159,8 @@ def fit(
 
     use_threads(threads)
     source = open_source(where, task=task)
-    config = fit_config(source, recipe, ({} if seed is None else {"seed": seed}) | parse_changes(set_))
-    with one_run(f"{source.folder.name}/{recipe}", config.updates) as progress:
+    config = fit_config(source, preset, ({} if seed is None else {"seed": seed}) | parse_changes(set_))
+    with one_run(f"{source.folder.name}/{preset}", config.updates) as progress:
         outcome = summary(fit_run(source, config, progress))
     if json:
         print_json(outcome)
@@ -174,7 +174,7 @@ def explain(
     units: Annotated[
         Literal["factors", "qmodel"] | None, tyro.conf.arg(metavar="{factors,qmodel}", help_behavior_hint="")
     ] = None,
-    recipe: Recipe = "faithful",
+    preset: FitPreset = "faithful",
     properties: Table = None,
     task: TaskFile = None,
     calibration: Panel = None,
@@ -192,7 +192,7 @@ def explain(
     Args:
         where: What quantascope discover was given; or a run of quantascope train compiled.
         units: Factors or Q-model; the Q-model if there is one, else the factors, if not given.
-        recipe: Which of the Q-models.
+        preset: Which of the Q-models.
         properties: The property table: FILE.py:NAME of a function from inputs to Properties, a parquet file, or a
             program such as english; the task's own if not given, or one of its tokens.
         task: The task of a run that was trained on a task in a file.
@@ -210,7 +210,7 @@ def explain(
     from quantascope.semantics.explain import explain as describe
     from quantascope.semantics.subjects import find_subject
 
-    subject = find_subject(where, units=units, recipe=recipe, properties=properties, task=task)
+    subject = find_subject(where, units=units, preset=preset, properties=properties, task=task)
     panels = {"calibration": calibration, "test": test}
     with open_engine(engine, threads=threads, workers=workers) as executor, intervals() as progress:
         found = describe(subject, **panels, permutations=permutations, engine=executor, progress=progress)
@@ -228,7 +228,7 @@ def trace(
     where: Where,
     text: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="INPUT")],
     /,
-    recipe: Recipe = "faithful",
+    preset: FitPreset = "faithful",
     task: TaskFile = None,
     json: bool = False,
 ) -> None:
@@ -239,7 +239,7 @@ def trace(
     Args:
         where: What quantascope fit was given.
         text: The input as the task reads it: 346, 12+345, or a text.
-        recipe: Which of the Q-models.
+        preset: Which of the Q-models.
         task: The task of a run that was trained on a task in a file.
         json: Print the trace as JSON.
     """
@@ -249,7 +249,7 @@ def trace(
     from quantascope.report.tables import print_trace
     from quantascope.sources.open import open_source
 
-    fitted = read_fit(open_source(where, task=task), recipe)
+    fitted = read_fit(open_source(where, task=task), preset)
     followed = follow(fitted, text, fitted.descriptions)
     figure = write_trace(followed, trace_file(fitted.path, text))
     if json:
@@ -269,7 +269,7 @@ def intervene(
     ablate: Units = (),
     force: Units = (),
     panel: Panel = None,
-    recipe: Recipe = "faithful",
+    preset: FitPreset = "faithful",
     task: TaskFile = None,
     json: bool = False,
 ) -> None:
@@ -286,7 +286,7 @@ def intervene(
         ablate: Quanta that never run, or writers that never write, as in L0.Q1 or L0.Q1.W3.
         force: Quanta that always run.
         panel: The inputs; the task's own panel for interventions if not given.
-        recipe: Which of the Q-models.
+        preset: Which of the Q-models.
         task: The task of a run that was trained on a task in a file.
         json: Print effects by intervention, token and event as JSON.
     """
@@ -296,7 +296,7 @@ def intervene(
     from quantascope.report.tables import print_interventions
     from quantascope.sources.open import open_source
 
-    fitted = read_fit(open_source(where, task=task), recipe)
+    fitted = read_fit(open_source(where, task=task), preset)
     asked = [
         *(["delete-all"] if delete_all else []),
         *(["replace-all"] if replace_all else []),

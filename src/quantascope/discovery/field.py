@@ -151,37 +151,36 @@ def priority_field(
 ) -> PriorityField:
     """Measure the priority of every event in every interval of a trajectory.
 
-        Args:
-            trajectory: Checkpoints of one run.
-            event_losses: One loss per event from named parameters and a batch.
-            groups: Which parameters make up which layer.
-            train: Examples whose mean event loss was trained on; the gradient rule needs them.
-            events: Examples whose events are measured; those trained on if not given.
-            rule: How an interval is measured.
-            tolerance: The path rule refines until credit and loss change differ by at most this share, in norm.
-            memory: Bytes that the derivatives may take at once, beyond the field itself.
-            derivatives: How derivatives are found: by a second `backward` pass, or by central `differences` of forward
-                passes, which take less memory and are exact to about 2e-4 of the largest entry in float32. If not
-                given, differences are used where a kernel of the model cannot be differentiated twice.
-            engine: Where intervals are measured; in this process if not given.
-            parts: Folder that keeps measured intervals, so that an interrupted measurement is taken up again. Parts of
-                other checkpoints, events, losses, layers or of another rule are refused.
-            progress: Told how many intervals are measured, of how many.
+    Args:
+        trajectory: Checkpoints of one run.
+        event_losses: One loss per event from named parameters and a batch.
+        groups: Which parameters make up which layer.
+        train: Examples whose mean event loss was trained on; the gradient rule needs them.
+        events: Examples whose events are measured; those trained on if not given.
+        rule: How an interval is measured.
+        tolerance: The path rule refines until credit and loss change differ by at most this share, in norm.
+        memory: Bytes that the derivatives may take at once, beyond the field itself.
+        derivatives: How derivatives are found: by a second `backward` pass, or by central `differences` of forward
+            passes, which take less memory and are exact to about 2e-4 of the largest entry in float32. If not
+            given, differences are used where a kernel of the model cannot be differentiated twice.
+        engine: Where intervals are measured; in this process if not given.
+        parts: Folder that keeps measured intervals, so that an interrupted measurement is taken up again. Parts of
+            other checkpoints, events, losses, layers or of another rule are refused.
+        progress: Told how many intervals are measured, of how many.
 
-        >>> import tempfile
-        >>> from quantascope.sources.losses import ModuleLosses
-    from quantascope.tasks.task import Examples
-        >>> from quantascope.training import Recorder
-        >>> inputs, model, folder = torch.eye(3), torch.nn.Linear(3, 1, bias=False), tempfile.mkdtemp()
-        >>> losses = ModuleLosses(model, lambda model, batch: (model(batch).squeeze(1) - 1).square())
-        >>> recorder, optimizer = Recorder(model, folder, steps=5), torch.optim.SGD(model.parameters(), 0.1)
-        >>> for _ in range(20):
-        ...     loss = losses(dict(model.named_parameters()), inputs).mean()
-        ...     optimizer.zero_grad(); loss.backward(); optimizer.step()
-        ...     recorder.step(0.1)
-        >>> field = priority_field(Trajectory.open(folder), losses, {"all": "*"}, train=inputs, rule="path")
-        >>> field.values.shape, round(field.completeness, 4)
-        ((1, 3, 4), 1.0)
+    >>> import tempfile
+    >>> from quantascope.sources.losses import ModuleLosses
+    >>> from quantascope.training import Recorder
+    >>> inputs, model, folder = torch.eye(3), torch.nn.Linear(3, 1, bias=False), tempfile.mkdtemp()
+    >>> losses = ModuleLosses(model, lambda model, batch: (model(batch).squeeze(1) - 1).square())
+    >>> recorder, optimizer = Recorder(model, folder, steps=5), torch.optim.SGD(model.parameters(), 0.1)
+    >>> for _ in range(20):
+    ...     loss = losses(dict(model.named_parameters()), inputs).mean()
+    ...     optimizer.zero_grad(); loss.backward(); optimizer.step()
+    ...     recorder.step(0.1)
+    >>> field = priority_field(Trajectory.open(folder), losses, {"all": "*"}, train=inputs, rule="path")
+    >>> field.values.shape, round(field.completeness, 4)
+    ((1, 3, 4), 1.0)
     """
     interval = prepare(
         trajectory,

@@ -131,7 +131,7 @@ def qmodel_text(about: Mapping[str, Any]) -> str:
 def print_trace(followed: Trace) -> None:
     """What was active at every emitted token."""
     print(
-        f"{followed.input}: the {followed.recipe} Q-model says {' '.join(followed.output)}, "
+        f"{followed.input}: the {followed.preset} Q-model says {' '.join(followed.output)}, "
         f"the source {' '.join(followed.source_output)}"
     )
     table = Table(box=None, padding=(0, 2, 0, 0))

@@ -14,7 +14,7 @@ from quantascope.discovery.measure import measure_field
 from quantascope.qmodel.compiled.fit import CompiledLearner, CompiledRun, read_compiled
 from quantascope.qmodel.compiled.program_task import program_task
 from quantascope.qmodel.recovered.fidelity import activity
-from quantascope.qmodel.recovered.fit import Recipe, RecoveredRun, qmodel_folder, read_fit
+from quantascope.qmodel.recovered.fit import FitPreset, RecoveredRun, qmodel_folder, read_fit
 from quantascope.runs.errors import InvalidConfig
 from quantascope.runs.run_directory import is_run, read_run
 from quantascope.semantics.explain import Subject
@@ -36,7 +36,7 @@ def find_subject(
     where: str,
     *,
     units: Literal["factors", "qmodel"] | None = None,
-    recipe: Recipe = "faithful",
+    preset: FitPreset = "faithful",
     properties: str | None = None,
     task: str | None = None,
 ) -> Subject:
@@ -50,19 +50,19 @@ def find_subject(
             )
         return compiled_subject(read_compiled(path), path)
     source = open_source(where, task=task)
-    return subject_of(source, units=units, recipe=recipe, properties=properties)
+    return subject_of(source, units=units, preset=preset, properties=properties)
 
 
 def subject_of(
     source: Source,
     *,
     units: Literal["factors", "qmodel"] | None = None,
-    recipe: Recipe = "faithful",
+    preset: FitPreset = "faithful",
     properties: str | None = None,
 ) -> Subject:
     """What there is to explain of a source: the units asked for, or its Q-model, or its factors."""
-    if units == "qmodel" or (units is None and qmodel_folder(source, recipe).is_dir()):
-        return qmodel_subject(read_fit(source, recipe), properties)
+    if units == "qmodel" or (units is None and qmodel_folder(source, preset).is_dir()):
+        return qmodel_subject(read_fit(source, preset), properties)
     factors, facts = read_factors(source)
     warning = None if facts["reliable"] else UNRELIABLE
     return factor_subject(source, factors, facts["rule"], properties, warning)
@@ -95,7 +95,7 @@ def qmodel_subject(run: RecoveredRun, properties: str | None = None) -> Subject:
             WRITER: Units.owned(writers, seen.writers, seen.owner, seen.gates),
         }
 
-    title = f"{run.config.recipe} Q-model of {run.source.folder}"
+    title = f"{run.config.preset} Q-model of {run.source.folder}"
     return _source_subject(title, run.source, units, properties, run.path, run.config.hash())
 
 

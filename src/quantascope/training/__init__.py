@@ -3,7 +3,7 @@
 from quantascope.training.audit import Finding, audit
 from quantascope.training.history import History
 from quantascope.training.hub_audit import audit_hub
-from quantascope.training.loop import Evaluation, Pace, Progress, TrainingConfig, train
+from quantascope.training.loop import Evaluation, Pace, TrainingConfig, train
 from quantascope.training.objective import GradientOf, Objective, Term
 from quantascope.training.optimizer import OptimizerConfig, ScheduleConfig
 from quantascope.training.recorder import Recorder

@@ -252,16 +252,19 @@ def _reversed(steps: list[int], members: list[_Member], losses: Losses | None) -
     """A series whose loss rises from first to last as a whole."""
     if losses is None:
         return []
+    turning = oscillation(distances([one.sketch for one in members])) if members else 0.0
     if callable(losses):
         known = [(member.step, member.loss) for member in members if member.loss is not None]
-        return reversed_series([step for step, _ in known], [loss for _, loss in known])
+        return reversed_series([step for step, _ in known], [loss for _, loss in known], turning=turning)
     if len(losses) != len(steps):
         raise InvalidConfig(f"there are {len(losses)} losses for {len(steps)} checkpoints; give one for each")
-    return reversed_series(steps, [float(loss) for loss in losses])
+    return reversed_series(steps, [float(loss) for loss in losses], turning=turning)
 
 
-def reversed_series(steps: Sequence[int], losses: Sequence[float]) -> list[Finding]:
+def reversed_series(steps: Sequence[int], losses: Sequence[float], *, turning: float = 0.0) -> list[Finding]:
     """What losses in the order of steps say: one finding if they rise from first to last as a whole.
+
+    Where most of the way is `turning` back and forth, a loss may rise as it is, and nothing is said.
 
     >>> [finding.kind for finding in reversed_series([0, 1, 2, 3], [1.0, 2.0, 3.0, 4.0])]
     ['reversed']
@@ -270,7 +273,6 @@ def reversed_series(steps: Sequence[int], losses: Sequence[float]) -> list[Findi
     if len(values) < FEWEST_LOSSES or len(set(values)) == 1 or values[-1] <= values[0]:
         return []
     rank, chance = _rank_correlation(values)
-    turning = oscillation(distances([one.sketch for one in members])) if members else 0.0
     if (rank <= REVERSED and chance >= SURELY) or turning > OSCILLATES:
         return []
     says = (

@@ -28,15 +28,15 @@ def draw(reproduction: Reproduction) -> Figure:
 
 def _costs(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
     for row, (_, which) in enumerate(KINDS.values()):
-        for shift, (recipe, colour) in zip((-0.14, 0.14), COLOURS.items(), strict=True):
+        for shift, (preset, colour) in zip((-0.14, 0.14), COLOURS.items(), strict=True):
             for place, fitted in enumerate(evidence.values()):
-                found = strongest(which(intervention_effects(fitted.of(recipe)[0], PANEL)))
+                found = strongest(which(intervention_effects(fitted.of(preset)[0], PANEL)))
                 if found is None:
                     continue
                 low, high = found.drop_interval
                 y = row + shift + 0.07 * (place - 1)
                 axes.plot([low, high], [y, y], color=colour, linewidth=1.0, alpha=0.7)
-                label = recipe if row == place == 0 else None
+                label = preset if row == place == 0 else None
                 axes.scatter([found.accuracy_drop], [y], color=colour, s=12, linewidths=0, label=label)
     axes.axvline(0, color="black", linewidth=0.8)
     names = [says.replace(" that matters most", "\nthat matters most").replace(" replaced by", "\nreplaced by")
@@ -49,11 +49,11 @@ def _costs(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
 
 def _words(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
     first = next(iter(evidence.values()))
-    lost = {recipe: intervention_effects(first.of(recipe)[0], PANEL).deleted.by_word() for recipe in COLOURS}
+    lost = {preset: intervention_effects(first.of(preset)[0], PANEL).deleted.by_word() for preset in COLOURS}
     shown = sorted(lost["faithful"], key=lambda word: -max(abs(by[word]) for by in lost.values()))[:MOST_WORDS]
-    for shift, (recipe, colour) in zip((-0.2, 0.2), COLOURS.items(), strict=True):
-        axes.barh([row + shift for row in range(len(shown))], [lost[recipe][word] for word in shown],
-                  height=0.38, color=colour, label=recipe)  # fmt: skip
+    for shift, (preset, colour) in zip((-0.2, 0.2), COLOURS.items(), strict=True):
+        axes.barh([row + shift for row in range(len(shown))], [lost[preset][word] for word in shown],
+                  height=0.38, color=colour, label=preset)  # fmt: skip
     axes.axvline(0, color="black", linewidth=0.8)
     axes.set_yticks(range(len(shown)), [VOCABULARY[word] for word in shown])
     axes.set(xlabel="accuracy lost on the word (points)", ylim=(len(shown) - 0.5, -0.5))
@@ -63,11 +63,11 @@ def _words(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
 
 def _channels(axes: Axes, result: Result, evidence: Mapping[str, FittedSource]) -> None:
     first = next(iter(evidence.values()))
-    for place, (recipe, colour) in enumerate(COLOURS.items()):
-        prefix = "" if recipe == "faithful" else "distilled_"
+    for place, (preset, colour) in enumerate(COLOURS.items()):
+        prefix = "" if preset == "faithful" else "distilled_"
         same, chance = (result.figures.get(f"{prefix}{key}") for key in ("edge_agreement", "edge_chance"))
-        counts = [len(run.model.channels.edges) for run in first.of(recipe)]
-        label = f"{recipe}\n({', '.join(map(str, counts))} channels)"
+        counts = [len(run.model.channels.edges) for run in first.of(preset)]
+        label = f"{preset}\n({', '.join(map(str, counts))} channels)"
         axes.text(place, -0.03, label, ha="center", va="top", transform=axes.get_xaxis_transform())
         for estimate, shade, shift in ((same, colour, -0.12), (chance, GREY, 0.12)):
             if estimate is not None:

@@ -9,10 +9,10 @@ from quantascope.claims.claim import Reproduction
 from quantascope.claims.recovered_models import FittedSource
 from quantascope.claims.recovered_qmodel import seen
 from quantascope.qmodel.recovered.fidelity import parameter_share, through_time
-from quantascope.qmodel.recovered.fit import Recipe
+from quantascope.qmodel.recovered.fit import FitPreset
 from quantascope.report.figures.style import BLUE, GREY, ORANGE, panels, title
 
-COLOURS: dict[Recipe, str] = {"faithful": ORANGE, "distilled": BLUE}
+COLOURS: dict[FitPreset, str] = {"faithful": ORANGE, "distilled": BLUE}
 
 
 def draw(reproduction: Reproduction) -> Figure:
@@ -34,10 +34,10 @@ def _fidelity(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
     }
     beside = {"token accuracy": "token_accuracy", "greedy exact": "exact_accuracy"}
     for row, (label, value) in enumerate(rows.items()):
-        for shift, (recipe, colour) in zip((-0.14, 0.14), COLOURS.items(), strict=True):
-            values = [100 * value(seen(run, "test")) for fitted in evidence.values() for run in fitted.of(recipe)]
+        for shift, (preset, colour) in zip((-0.14, 0.14), COLOURS.items(), strict=True):
+            values = [100 * value(seen(run, "test")) for fitted in evidence.values() for run in fitted.of(preset)]
             axes.scatter(values, [row + shift] * len(values), s=22, color=colour, alpha=0.8, linewidths=0,
-                         label=recipe if row == 0 else None)  # fmt: skip
+                         label=preset if row == 0 else None)  # fmt: skip
         if label in beside:
             source = [
                 100 * getattr(seen(fitted.runs[0], "test").source, beside[label]) for fitted in evidence.values()
@@ -52,12 +52,12 @@ def _fidelity(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
 
 
 def _through_time(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
-    for recipe, colour in COLOURS.items():
+    for preset, colour in COLOURS.items():
         for place, fitted in enumerate(evidence.values()):
-            table = through_time(fitted.of(recipe)[0])
-            label = recipe if place == 0 else None
+            table = through_time(fitted.of(preset)[0])
+            label = preset if place == 0 else None
             axes.plot(table["step"], 100 * table["agreement"], color=colour, linewidth=1.1, alpha=0.8, label=label)
-            decided = f"{recipe}, source decided" if place == 0 else None
+            decided = f"{preset}, source decided" if place == 0 else None
             axes.plot(table["step"], 100 * table["decided"], color=colour, linewidth=0.9, linestyle=":", alpha=0.8,
                       label=decided)  # fmt: skip
     for place, fitted in enumerate(evidence.values()):
@@ -71,8 +71,8 @@ def _through_time(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
 
 
 def _cost(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
-    for recipe, colour in COLOURS.items():
-        found = [run for fitted in evidence.values() for run in fitted.of(recipe)]
+    for preset, colour in COLOURS.items():
+        found = [run for fitted in evidence.values() for run in fitted.of(preset)]
         axes.scatter(
             [seen(run, "test").active_writers for run in found],
             [100 * seen(run, "test").agreement for run in found],
@@ -80,7 +80,7 @@ def _cost(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
             color=colour,
             alpha=0.6,
             linewidths=0,
-            label=f"{recipe}, {_range([100 * parameter_share(run) for run in found])} % of parameters",
+            label=f"{preset}, {_range([100 * parameter_share(run) for run in found])} % of parameters",
         )
     axes.axhline(95, color="black", linewidth=0.6, linestyle=":")
     axes.axvline(8, color="black", linewidth=0.6, linestyle=":")

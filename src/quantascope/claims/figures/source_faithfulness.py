@@ -10,24 +10,24 @@ from quantascope.claims.claim import Reproduction
 from quantascope.claims.figures.recovered_qmodel import COLOURS
 from quantascope.claims.recovered_models import FittedSource
 from quantascope.claims.source_faithfulness import compared
-from quantascope.qmodel.recovered.fit import Recipe
+from quantascope.qmodel.recovered.fit import FitPreset
 from quantascope.qmodel.recovered.source_effects import KINDS, Comparison
 from quantascope.report.figures.style import panels, title
 
 
 def draw(reproduction: Reproduction) -> Figure:
-    """Predicted against found effects of the first source under both recipes, and correlations beside controls."""
+    """Predicted against found effects of the first source under both presets, and correlations beside controls."""
     evidence, every = reproduction.evidence, reproduction.config.every
     figure, (left, middle, right) = panels(3, width=4.0, height=3.4)
     first = next(iter(evidence.values()))
-    shown: tuple[tuple[Axes, str, Recipe], ...] = ((left, "a", "faithful"), (middle, "b", "distilled"))
-    for axes, letter, recipe in shown:
-        _pairs(axes, compared(first.of(recipe)[0], every), letter, recipe)
+    shown: tuple[tuple[Axes, str, FitPreset], ...] = ((left, "a", "faithful"), (middle, "b", "distilled"))
+    for axes, letter, preset in shown:
+        _pairs(axes, compared(first.of(preset)[0], every), letter, preset)
     _correlations(right, evidence, every)
     return figure
 
 
-def _pairs(axes: Axes, found: Comparison, letter: str, recipe: Recipe) -> None:
+def _pairs(axes: Axes, found: Comparison, letter: str, preset: FitPreset) -> None:
     effect = found.found["message"]
     reach = float(np.percentile(np.abs([*found.predicted, *effect]), 99)) if len(effect) else 1.0
     axes.hexbin(
@@ -39,14 +39,14 @@ def _pairs(axes: Axes, found: Comparison, letter: str, recipe: Recipe) -> None:
               ha="right", va="bottom")  # fmt: skip
     axes.set(xlim=(-reach, reach), ylim=(-reach, reach))
     axes.set(xlabel="predicted by the Q-model (Δ nats)", ylabel="found in the source (Δ nats)")
-    title(axes, letter, f"a writer's message taken away, {recipe}, r = {found.correlation('message'):.2f}")
+    title(axes, letter, f"a writer's message taken away, {preset}, r = {found.correlation('message'):.2f}")
 
 
 def _correlations(axes: Axes, evidence: Mapping[str, FittedSource], every: int) -> None:
     for row, kind in enumerate(KINDS):
-        for shift, (recipe, colour) in zip((-0.13, 0.13), COLOURS.items(), strict=True):
-            values = [compared(fitted.of(recipe)[0], every).correlation(kind) for fitted in evidence.values()]
-            label = recipe if row == 0 else None
+        for shift, (preset, colour) in zip((-0.13, 0.13), COLOURS.items(), strict=True):
+            values = [compared(fitted.of(preset)[0], every).correlation(kind) for fitted in evidence.values()]
+            label = preset if row == 0 else None
             axes.scatter(
                 values, [row + shift] * len(values), color=colour, s=24, alpha=0.8, linewidths=0, label=label
             )

@@ -110,7 +110,7 @@ def summary(run: RecoveredRun, panel: str | None = None) -> dict[str, Any]:
     seen, model = fidelity(run, panel), run.model
     return {
         "qmodel": str(run.path),
-        "recipe": run.config.recipe,
+        "preset": run.config.preset,
         "panel": panel,
         "quanta": len(model.layers),
         "writers": model.writers,

@@ -4,8 +4,8 @@
     replays  -> Q-model     one Adam update per drawn checkpoint
     Q-model  -> files       which run without the source
 
-The faithful recipe is the paper's: the training inputs alone, gates taught by the supports alone. The
-distilled recipe also fits inputs that need no labels, continued by the source itself, and lets predictions teach
+The faithful preset is the paper's: the training inputs alone, gates taught by the supports alone. The
+distilled preset also fits inputs that need no labels, continued by the source itself, and lets predictions teach
 the gates.
 """
 
@@ -37,7 +37,7 @@ from quantascope.sources.source import Source
 from quantascope.tasks.events import Events
 from quantascope.training import Objective, OptimizerConfig, ScheduleConfig, TrainingConfig, train
 
-Recipe = Literal["faithful", "distilled"]
+FitPreset = Literal["faithful", "distilled"]
 SEMANTICS = "semantics.parquet"
 """Units in words, as quantascope explain leaves them beside a Q-model."""
 
@@ -55,7 +55,7 @@ class Pool(Config):
 
 
 class RecoveredFit(Config):
-    """How a Q-model is fitted; the defaults are the faithful recipe.
+    """How a Q-model is fitted; the defaults are the faithful preset.
 
     An update sees one checkpoint and one of `parts` equal parts of its inputs; the paper's sees all of them. The
     checkpoint of place i is drawn with probability proportional to i^late.
@@ -63,7 +63,7 @@ class RecoveredFit(Config):
 
     KIND: ClassVar[str] = "recovered Q-model"
 
-    recipe: Recipe = "faithful"
+    preset: FitPreset = "faithful"
     source: str = ""
     """The identity of the source that is fitted."""
     rule: Rule = "path"
@@ -91,10 +91,10 @@ class RecoveredFit(Config):
         )
 
 
-RECIPES: dict[Recipe, RecoveredFit] = {
+FIT_PRESETS: dict[FitPreset, RecoveredFit] = {
     "faithful": RecoveredFit(),
     "distilled": RecoveredFit(
-        recipe="distilled",
+        preset="distilled",
         model=RecoveredConfig(writers=5, value=20, gate_gradients=True),
         loss=RecoveryLoss(predictions=5.0, gates=2.0, writers=3.0, writer_target=7.5, channels=0.001),
         pool=Pool(inputs=1000),
@@ -316,31 +316,31 @@ class ClippedObjective:
         return values
 
 
-def fit_config(source: Source, recipe: Recipe, changes: Mapping[str, Any]) -> RecoveredFit:
+def fit_config(source: Source, preset: FitPreset, changes: Mapping[str, Any]) -> RecoveredFit:
     """A preset for the factors of a source, from which identity, rule and threshold come."""
     _, facts = read_factors(source)
     known = {"source": source.identity, "rule": facts["rule"], "threshold": facts["threshold"]}
-    given = next((key for key in changes if key.partition(".")[0] in (*known, "recipe")), None)
+    given = next((key for key in changes if key.partition(".")[0] in (*known, "preset")), None)
     if given is not None:
         raise InvalidConfig(
             f"'{given}' is not for --set, it comes from the source and its factors; "
-            "choose --recipe, or another --rule or --threshold of quantascope discover"
+            "choose --preset, or another --rule or --threshold of quantascope discover"
         )
-    return RECIPES[recipe].replace({**known, **changes})
+    return FIT_PRESETS[preset].replace({**known, **changes})
 
 
 def fit_run(source: Source, config: RecoveredFit, progress: Progress | None = None) -> RecoveredRun:
     """Fit the factors of a source; the Q-model is kept beside them."""
     factors, _ = read_factors(source)
-    return fit_recovered(config, source, factors, qmodel_folder(source, config.recipe), progress)
+    return fit_recovered(config, source, factors, qmodel_folder(source, config.preset), progress)
 
 
-def read_fit(source: Source, recipe: Recipe) -> RecoveredRun:
+def read_fit(source: Source, preset: FitPreset) -> RecoveredRun:
     """The Q-model of a preset that was fitted to a source."""
-    folder = qmodel_folder(source, recipe)
-    command = f"quantascope fit --recipe {recipe}"
+    folder = qmodel_folder(source, preset)
+    command = f"quantascope fit --preset {preset}"
     if not (folder / "config.json").is_file():
-        raise DamagedArtefact(f"{source.folder} has no {recipe} Q-model; make it with {command}")
+        raise DamagedArtefact(f"{source.folder} has no {preset} Q-model; make it with {command}")
     if not (folder / ABOUT).is_file():
         raise DamagedArtefact(f"the fit in {folder} is not finished; {command} resumes it")
     config = read_run(folder).parse(RecoveredFit, make=command)
@@ -350,6 +350,6 @@ def read_fit(source: Source, recipe: Recipe) -> RecoveredRun:
     return RecoveredRun(config, folder, replays, QModel.load(folder, vocabulary=source.sequence_task.vocabulary))
 
 
-def qmodel_folder(source: Source, recipe: Recipe) -> Path:
+def qmodel_folder(source: Source, preset: FitPreset) -> Path:
     """Where the Q-model of a preset is kept."""
-    return source.folder / "qmodel" / recipe
+    return source.folder / "qmodel" / preset

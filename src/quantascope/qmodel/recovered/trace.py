@@ -46,7 +46,7 @@ class Trace:
     """The steps of the Q-model's own greedy output; both models read the same prefix at each step."""
 
     input: str
-    recipe: str
+    preset: str
     quanta: tuple[str, ...]
     channels: tuple[tuple[str, str], ...]
     output: tuple[str, ...]
@@ -90,7 +90,7 @@ def trace(run: RecoveredRun, text: str, descriptions: Mapping[str, str] | None =
     )
     return Trace(
         input=text,
-        recipe=run.config.recipe,
+        preset=run.config.preset,
         quanta=model.names,
         channels=tuple((model.names[edge.parent], model.names[edge.child]) for edge in model.channels.edges),
         output=tuple(words[token] for token in output),
