@@ -11,6 +11,13 @@ import numpy as np
 import pytest
 import torch
 
+from quantascope.acquisition.learner import (
+    CohortLearner,
+    LearningCurves,
+    batches_of,
+    learn,
+    task_objective,
+)
 from quantascope.claims import data_scaling, finite_size, joint_frontier, parameter_scaling
 from quantascope.claims.claim import Reproduction
 from quantascope.claims.cost import cost_of, total_cost
@@ -23,16 +30,7 @@ from quantascope.report.figures.style import house_style
 from quantascope.runs.errors import Diverged, InvalidConfig
 from quantascope.scaling import compositional_order, fit_power_law, loss_after
 from quantascope.scaling.joint import JointLaw
-from quantascope.scaling.learner import (
-    CohortCurves,
-    CohortLearner,
-    build_cohort,
-    cohort_batches,
-    cohort_objective,
-    forest_of,
-    learn,
-)
-from quantascope.tasks.hsp import RegularFamily, build_forest
+from quantascope.tasks.hsp import RegularFamily
 from quantascope.theory import initial_loss
 from quantascope.training import History, OptimizerConfig, Pace, TrainingConfig
 
@@ -47,14 +45,14 @@ TINY = CohortLearner(
 )
 
 
-def planted(config: CohortLearner, counts: np.ndarray, step: np.ndarray) -> CohortCurves:
+def planted(config: CohortLearner, counts: np.ndarray, step: np.ndarray) -> LearningCurves:
     """Curves of a learner that knows the first K functions of the compositional order, and nothing else."""
-    forest = forest_of(config.family)
+    forest = config.forest
     place = np.argsort(compositional_order(forest))[forest.tasks]
     known = place[None, None, :] < counts[:, :, None]
     entropy = np.array([initial_loss(int(depth)) for depth in forest.depth[forest.tasks]])
     values = {"loss": np.where(known, 0.0, entropy), "coefficient": known.astype(float)}
-    return CohortCurves(config, History(step, np.zeros(len(step)), values))
+    return LearningCurves(config, History(step, np.zeros(len(step)), values))
 
 
 def scaling(**changes) -> parameter_scaling.ParameterScaling:
@@ -73,7 +71,7 @@ def planted_sweep(config, scale: float = 0.004):
     step = np.arange(0, 1_100, 100)
     curves = {}
     for name, run in parameter_scaling.runs(config).items():
-        sizes = np.array([m.parameter_count for m in build_cohort(run, forest_of(run.family)).networks()])
+        sizes = np.array([m.parameter_count for m in run.build().networks()])
         curves[name] = planted(run, np.floor(np.outer(step / 1_000, scale * sizes)), step)
     return curves
 
@@ -261,7 +259,7 @@ def test_a_planted_joint_law_foretells_unseen_cells_better_than_its_rivals():
     step = np.arange(0, 4_250, 250)
     curves = {}
     for name, run in joint_frontier.runs(config).items():
-        sizes = [m.parameter_count for m in build_cohort(run, forest_of(run.family)).networks()]
+        sizes = [m.parameter_count for m in run.build().networks()]
         grid = np.array([[(p, run.examples or np.inf, max(s, 1)) for p in sizes] for s in step], dtype=float)
         curves[name] = planted(run, law.count(grid.reshape(-1, 3)).reshape(len(step), -1), step)
     figures = joint_frontier.measure(config, curves)
@@ -293,9 +291,8 @@ def test_widths_that_share_batches_learn_what_each_learns_alone(tmp_path):
 
 
 def test_a_training_set_of_few_examples_comes_again_in_the_same_order(tmp_path):
-    forest = build_forest(TINY.family)
-    few = cohort_batches(TINY.replace({"examples": 96}), forest, torch.device("cpu"))
-    fresh = cohort_batches(TINY, forest, torch.device("cpu"))
+    few = batches_of(TINY.replace({"examples": 96}), torch.device("cpu"))
+    fresh = batches_of(TINY, torch.device("cpu"))
     for step in range(7):
         assert torch.equal(few(step).signs, fresh(step % 3).signs)
     assert not torch.equal(fresh(0).signs, fresh(3).signs)
@@ -320,10 +317,10 @@ def test_a_network_that_diverges_alone_is_an_outcome_with_nothing_measured(tmp_p
 
 @pytest.mark.parametrize("loss", [float("nan"), float("inf"), 1e5])
 def test_a_network_whose_loss_is_lost_or_too_large_is_nan_for_good_and_the_others_go_on(loss, monkeypatch):
-    cohort = build_cohort(TINY, forest_of(TINY.family))
-    batch = cohort_batches(TINY, forest_of(TINY.family), torch.device("cpu"))(0)
+    cohort = TINY.build()
+    batch = batches_of(TINY, torch.device("cpu"))(0)
     monkeypatch.setattr(cohort, "loss_and_gradient", lambda *_: torch.tensor([0.5, loss, 0.7]))
-    assert cohort_objective(cohort, batch, 0, lost_above=1e4)["cross_entropy"].item() == pytest.approx(0.6)
+    assert task_objective(cohort, batch, 0, lost_above=1e4)["cross_entropy"].item() == pytest.approx(0.6)
     lost = [bool(torch.isnan(network.theta).all()) for network in cohort.networks()]
     assert lost == [False, True, False]
 
@@ -352,7 +349,7 @@ import torch
 torch.set_num_threads(1)
 from quantascope.claims.register import CLAIMS
 from quantascope.claims import parameter_scaling
-from quantascope.scaling.learner import learn
+from quantascope.acquisition.learner import learn
 from quantascope.training import Pace
 label, folder = sys.argv[1:]
 run = parameter_scaling.runs(CLAIMS["parameter-scaling"].presets["paper"])[label]

@@ -3,9 +3,9 @@ import hashlib
 import pytest
 from pydantic import ValidationError
 
+from quantascope.acquisition.learner import HSPLearner
 from quantascope.runs.config import Config, NonNegativeFloat, Positive, differences, fingerprint
 from quantascope.runs.errors import InvalidConfig
-from quantascope.acquisition.learner import (HSPLearner)
 from quantascope.tasks.hsp import ClosureDemand, FlatFamily, LevelRatio, RegularFamily
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from quantascope.acquisition.learner import HSPLearner, learn
+from quantascope.models import MLPConfig
 from quantascope.runs.engine import engine_failure, local_engine, open_engine
 from quantascope.runs.errors import EngineFailed, InvalidConfig, RunMismatch
-from quantascope.acquisition.learner import (HSPLearner, learn)
-from quantascope.models import MLPConfig
 from quantascope.runs.run_directory import RunDirectory
 from quantascope.runs.sweep import run_all
 from quantascope.tasks.hsp import FlatFamily

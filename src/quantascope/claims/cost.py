@@ -6,15 +6,8 @@ from collections.abc import Callable, Iterable
 import torch
 
 from quantascope.acquisition import evaluate_panel
+from quantascope.acquisition.learner import CohortLearner, batches_of, best_device, task_objective
 from quantascope.claims.claim import Cost
-from quantascope.scaling.learner import (
-    CohortLearner,
-    best_device,
-    build_cohort,
-    cohort_batches,
-    cohort_objective,
-    prepare,
-)
 from quantascope.tasks.hsp import Panel
 from quantascope.training.optimizer import build_optimizer
 
@@ -25,13 +18,12 @@ _TASKS = 4
 def cost_of(config: CohortLearner) -> Cost:
     """Steps and evaluations of a run, timed on a sample and multiplied; memory counted, not measured."""
     device = best_device()
-    forest, panel = prepare(config)
-    cohort = build_cohort(config, forest).to(device)
-    batches = cohort_batches(config, forest, device)
+    forest, panel, cohort = config.forest, config.panel(), config.build().to(device)
+    batches = batches_of(config, device)
     optimizer = build_optimizer(cohort, config.training.optimizer)
 
     def update(step: int) -> None:
-        cohort_objective(cohort, batches(step), step)
+        task_objective(cohort, batches(step), step)
         optimizer.step()
 
     update(0)

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 from pydantic import model_validator
 
+from quantascope.acquisition.learner import CohortLearner, LearningCurves, learn, prepare
 from quantascope.claims.claim import Claim
 from quantascope.claims.cost import total_cost
 from quantascope.claims.demand_level import BETAS, PREDICTIONS, at_alpha, at_level, key_of, refuse_equal_names
@@ -36,12 +37,11 @@ from quantascope.scaling import (
     power_law_or_nothing,
     reconstructed,
 )
-from quantascope.scaling.learner import CohortCurves, CohortLearner, learn, prepare
 from quantascope.tasks.hsp import RegularFamily
 from quantascope.theory import data_exponent, exponent
 from quantascope.training import OptimizerConfig, TrainingConfig
 
-Curves = Mapping[str, CohortCurves]
+Curves = Mapping[str, LearningCurves]
 
 
 class DataScaling(Config):
@@ -84,7 +84,7 @@ class DataTrajectory:
     """One trajectory with its window."""
 
     config: DataScaling
-    curves: CohortCurves
+    curves: LearningCurves
 
     @cached_property
     def loss(self) -> Float[np.ndarray, " evaluations"]:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from quantascope.acquisition.learner import CohortLearner
 from quantascope.claims.result import Estimate
 from quantascope.runs.config import Config, Positive, PositiveFloat
-from quantascope.scaling.learner import CohortLearner
 from quantascope.tasks.hsp import ClosureDemand
 from quantascope.theory import exponent
 

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Bool
 from pydantic import model_validator
 
+from quantascope.acquisition.learner import CohortLearner, LearningCurves, learn, prepare
 from quantascope.claims.claim import Claim
 from quantascope.claims.cost import total_cost
 from quantascope.claims.demand_level import BETAS, at_level
@@ -22,11 +23,10 @@ from quantascope.claims.result import Estimate
 from quantascope.runs.config import Config, Distinct, Positive, PositiveFloat, Seeds
 from quantascope.scaling import compositional_order, fit_power_law, log_error, loss_after, median_of_neighbours
 from quantascope.scaling.joint import RESOURCES, Cells, JointLaw, fit_additive, fit_joint, fit_separately
-from quantascope.scaling.learner import CohortCurves, CohortLearner, learn, prepare
 from quantascope.tasks.hsp import Forest, RegularFamily
 from quantascope.training import OptimizerConfig, TrainingConfig
 
-Curves = Mapping[str, CohortCurves]
+Curves = Mapping[str, LearningCurves]
 SPLITS = ("interpolated", "extrapolated")
 
 

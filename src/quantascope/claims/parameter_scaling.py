@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from pydantic import AfterValidator, model_validator
 
+from quantascope.acquisition.learner import CohortLearner, LearningCurves, learn, prepare
 from quantascope.claims.claim import Claim
 from quantascope.claims.cost import total_cost
 from quantascope.claims.demand_level import (
@@ -41,11 +42,10 @@ from quantascope.scaling import (
     power_law_or_nothing,
     reconstructed,
 )
-from quantascope.scaling.learner import CohortCurves, CohortLearner, learn, prepare
 from quantascope.tasks.hsp import Forest, RegularFamily
 from quantascope.training import OptimizerConfig, TrainingConfig
 
-Curves = Mapping[str, CohortCurves]
+Curves = Mapping[str, LearningCurves]
 MILLION = 1_000_000
 
 
@@ -118,7 +118,7 @@ class Sweep:
 
     config: ParameterScaling
     level: Level
-    parts: tuple[CohortCurves, ...]
+    parts: tuple[LearningCurves, ...]
 
     @property
     def forest(self) -> Forest:
