@@ -18,9 +18,9 @@ from quantascope.acquisition.learner import (
     learn,
     task_objective,
 )
-from quantascope.claims import data_scaling, finite_size, joint_frontier, parameter_scaling
+from quantascope.claims import cost, data_scaling, finite_size, joint_frontier, parameter_scaling
 from quantascope.claims.claim import Reproduction
-from quantascope.claims.cost import cost_of, total_cost
+from quantascope.claims.cost import Seconds, cost_of, time_run, total_cost
 from quantascope.claims.demand_level import BETAS
 from quantascope.claims.figures import draw_claim
 from quantascope.claims.register import CLAIMS
@@ -391,10 +391,18 @@ def test_saving_takes_at_most_its_share_of_the_time(tmp_path, monkeypatch):
     assert len(saves) <= (time.monotonic() - began) / 0.5 + 3
 
 
-def test_the_cost_grows_with_steps_and_shrinks_with_workers():
-    short, long = (cost_of(TINY.replace({"training.steps": steps})) for steps in (1_000, 100_000))
-    assert 20 < long.seconds / short.seconds < 500
-    jobs = [TINY.replace({"model_seed": seed}) for seed in range(4)]
+def test_the_cost_is_that_of_all_updates_and_evaluations_and_shrinks_with_workers(monkeypatch):
+    run = TINY.replace({"training.steps": 1_000})
+    assert cost_of(run, Seconds(update=0.5, evaluation=2.0)).seconds == 1_000 * 0.5 + 51 * 2.0
+    monkeypatch.setattr(cost, "time_run", lambda _: Seconds(update=0.5, evaluation=2.0))
+    jobs = [run.replace({"model_seed": seed}) for seed in range(4)]
     one, two = total_cost(jobs, 1), total_cost(jobs, 2)
-    assert one.memory < two.memory <= 2 * one.memory
-    assert str(one).endswith("GB")
+    assert (one.seconds, two.seconds) == (4 * 602.0, 2 * 602.0)
+    assert two.memory == 2 * one.memory
+    assert str(one) == "40.1 minutes, 0.3 GB"
+
+
+def test_updates_and_evaluations_of_a_run_are_timed():
+    seconds = time_run(TINY)
+    assert seconds.update > 0
+    assert seconds.evaluation > 0
