@@ -244,8 +244,18 @@ def test_a_trajectory_that_never_came_to_its_window_leaves_its_figures_undefined
 def test_a_grid_whose_third_cells_are_all_of_one_step_is_refused():
     with pytest.raises(InvalidConfig, match="with 3 steps, every third cell is of the last step"):
         joint_frontier.CLAIM.presets["full"].replace({"steps": [500, 1_000, 2_000]})
-    for preset in joint_frontier.CLAIM.presets.values():
-        assert len(preset.steps) % 3
+    with pytest.raises(InvalidConfig, match="with 3 widths, the widest at the last step is never fitted to"):
+        joint_frontier.CLAIM.presets["full"].replace({"learner.widths": [8, 16, 32]})
+
+
+@pytest.mark.parametrize("preset", ["quick", "full", "paper"])
+def test_the_cells_of_every_preset_suffice_to_fit_each_law(preset):
+    config = joint_frontier.CLAIM.presets[preset].replace({"seeds": [0]})
+    step, width = np.array([0, *config.steps]), np.array(config.learner.widths)
+    counts = 20 * np.outer(step / step[-1], width / width[-1])
+    curves = {name: planted(run, counts, step) for name, run in joint_frontier.runs(config).items()}
+    figures = joint_frontier.measure(config, curves)
+    assert all(figures[f"separate_count_{split}"].mean is not None for split in joint_frontier.SPLITS)
 
 
 def test_data_scaling_follows_one_network():

@@ -51,6 +51,11 @@ class JointFrontier(Config):
                 f"with {len(self.steps)} steps, every third cell is of the last step and nothing is interpolated; "
                 "give a number of steps that three does not divide"
             )
+        if len(self.learner.widths) % 3 == 0:
+            raise ValueError(
+                f"with {len(self.learner.widths)} widths, the widest at the last step is never fitted to, whatever "
+                "the training set; give a number of widths that three does not divide"
+            )
         if max(self.steps) > self.learner.training.steps:
             raise ValueError(f"step {max(self.steps)} is beyond the last, {self.learner.training.steps}")
         return self
@@ -182,7 +187,7 @@ CLAIM = hsp_claim(
     says="parameters, data and steps bound one learned prefix",
     presets={
         "quick": JointFrontier(
-            learner=quick_cohort(widths=(8, 16, 32), steps=2_000, evaluate_every=100),
+            learner=quick_cohort(widths=(8, 12, 16, 32), steps=2_000, evaluate_every=100),
             examples=(2**11, 2**14),
             steps=(200, 500, 1_000, 2_000),
             seeds=(0, 1),
