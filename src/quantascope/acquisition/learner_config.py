@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import model_validator
 
@@ -56,6 +56,8 @@ class Learner(Config):
 class HSPLearner(Learner):
     """One network on fresh batches, evaluated on an exactly balanced panel."""
 
+    KIND: ClassVar[str] = "forest"
+
     family: Family = FlatFamily()
     model: MLPConfig = MLPConfig()
 
@@ -73,6 +75,8 @@ class CohortLearner(Learner):
 
     With `examples`, there are only so many distinct ones, which come again in the same order.
     """
+
+    KIND: ClassVar[str] = "forest, several widths"
 
     family: RegularFamily = RegularFamily()  # pyright: ignore[reportIncompatibleVariableOverride]: frozen
     widths: Annotated[tuple[Positive, ...], Distinct] = (8, 16, 24, 32, 48, 64, 96, 128, 256, 512)

@@ -53,8 +53,8 @@ class JointFrontier(Config):
             )
         if len(self.learner.widths) % 3 == 0:
             raise ValueError(
-                f"with {len(self.learner.widths)} widths, the widest at the last step is never fitted to, whatever "
-                "the training set; give a number of widths that three does not divide"
+                f"with {len(self.learner.widths)} widths, the widest at the last step is never fitted to, "
+                "whatever the training set; give a number of widths that three does not divide"
             )
         if max(self.steps) > self.learner.training.steps:
             raise ValueError(f"step {max(self.steps)} is beyond the last, {self.learner.training.steps}")
