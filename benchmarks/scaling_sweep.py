@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from hsp_training import PlainData, PlainLearner, timed
+from quantascope.acquisition.learner import CohortLearner, batches_of, task_objective
 from quantascope.models import TaskMLP
-from quantascope.scaling.learner import CohortLearner, build_cohort, cohort_batches, cohort_objective
 from quantascope.tasks.hsp import Forest, RegularFamily, build_forest
 from quantascope.training import OptimizerConfig, TrainingConfig, train
 
@@ -67,9 +67,9 @@ class Measurement:
 
 def same_outcome(forest: Forest, steps: int = 50) -> float:
     """Largest difference of the losses over 50 equal batches from equal weights, over all widths."""
-    cohort = build_cohort(SWEEP, forest)
+    cohort = SWEEP.build()
     plain = [PlainMuLearner(forest, model) for model in cohort.networks()]
-    batches = cohort_batches(SWEEP, forest, torch.device("cpu"))
+    batches = batches_of(SWEEP, torch.device("cpu"))
     ours: list[list[float]] = []
 
     def noting(model: nn.Module, batch: tuple[Tensor, Tensor, Tensor], step: int) -> dict[str, Tensor]:
@@ -87,9 +87,9 @@ def same_outcome(forest: Forest, steps: int = 50) -> float:
 def measure(rounds: int, steps: int) -> Measurement:
     """Alternate rounds of both and compare their medians."""
     forest = build_forest(SWEEP.family)
-    cohort, data = build_cohort(SWEEP, forest), PlainData(forest)
+    cohort, data = SWEEP.build(), PlainData(forest)
     plain = [PlainMuLearner(forest, model) for model in cohort.networks()]
-    batches = cohort_batches(SWEEP, forest, torch.device("cpu"))
+    batches = batches_of(SWEEP, torch.device("cpu"))
 
     def run_plain() -> None:
         for learner in plain:
@@ -97,7 +97,7 @@ def measure(rounds: int, steps: int) -> Measurement:
                 learner.step(*data())
 
     def run_ours() -> None:
-        train(cohort, batches=batches, objective=cohort_objective, config=_training(steps))
+        train(cohort, batches=batches, objective=task_objective, config=_training(steps))
 
     seconds = {run: [] for run in (run_plain, run_ours)}
     for _ in range(rounds + 1):

@@ -11,9 +11,16 @@ import numpy as np
 import pytest
 import torch
 
-from quantascope.claims import data_scaling, finite_size, joint_frontier, parameter_scaling
+from quantascope.acquisition.learner import (
+    CohortLearner,
+    LearningCurves,
+    batches_of,
+    learn,
+    task_objective,
+)
+from quantascope.claims import cost, data_scaling, finite_size, joint_frontier, parameter_scaling
 from quantascope.claims.claim import Reproduction
-from quantascope.claims.cost import cost_of, total_cost
+from quantascope.claims.cost import Seconds, cost_of, time_run, total_cost
 from quantascope.claims.demand_level import BETAS
 from quantascope.claims.figures import draw_claim
 from quantascope.claims.register import CLAIMS
@@ -22,17 +29,8 @@ from quantascope.models import MuMLPConfig, TaskMLP
 from quantascope.report.figures.style import house_style
 from quantascope.runs.errors import Diverged, InvalidConfig
 from quantascope.scaling import compositional_order, fit_power_law, loss_after
-from quantascope.scaling.joint import JointLaw
-from quantascope.scaling.learner import (
-    CohortCurves,
-    CohortLearner,
-    build_cohort,
-    cohort_batches,
-    cohort_objective,
-    forest_of,
-    learn,
-)
-from quantascope.tasks.hsp import RegularFamily, build_forest
+from quantascope.scaling.joint import JointLaw, fit_separately
+from quantascope.tasks.hsp import RegularFamily
 from quantascope.theory import initial_loss
 from quantascope.training import History, OptimizerConfig, Pace, TrainingConfig
 
@@ -47,14 +45,14 @@ TINY = CohortLearner(
 )
 
 
-def planted(config: CohortLearner, counts: np.ndarray, step: np.ndarray) -> CohortCurves:
+def planted(config: CohortLearner, counts: np.ndarray, step: np.ndarray) -> LearningCurves:
     """Curves of a learner that knows the first K functions of the compositional order, and nothing else."""
-    forest = forest_of(config.family)
+    forest = config.forest
     place = np.argsort(compositional_order(forest))[forest.tasks]
     known = place[None, None, :] < counts[:, :, None]
     entropy = np.array([initial_loss(int(depth)) for depth in forest.depth[forest.tasks]])
     values = {"loss": np.where(known, 0.0, entropy), "coefficient": known.astype(float)}
-    return CohortCurves(config, History(step, np.zeros(len(step)), values))
+    return LearningCurves(config, History(step, np.zeros(len(step)), values))
 
 
 def scaling(**changes) -> parameter_scaling.ParameterScaling:
@@ -73,7 +71,7 @@ def planted_sweep(config, scale: float = 0.004):
     step = np.arange(0, 1_100, 100)
     curves = {}
     for name, run in parameter_scaling.runs(config).items():
-        sizes = np.array([m.parameter_count for m in build_cohort(run, forest_of(run.family)).networks()])
+        sizes = np.array([m.parameter_count for m in run.build().networks()])
         curves[name] = planted(run, np.floor(np.outer(step / 1_000, scale * sizes)), step)
     return curves
 
@@ -246,8 +244,19 @@ def test_a_trajectory_that_never_came_to_its_window_leaves_its_figures_undefined
 def test_a_grid_whose_third_cells_are_all_of_one_step_is_refused():
     with pytest.raises(InvalidConfig, match="with 3 steps, every third cell is of the last step"):
         joint_frontier.CLAIM.presets["full"].replace({"steps": [500, 1_000, 2_000]})
-    for preset in joint_frontier.CLAIM.presets.values():
-        assert len(preset.steps) % 3
+    with pytest.raises(InvalidConfig, match="with 3 widths, the widest at the last step is never fitted to"):
+        joint_frontier.CLAIM.presets["full"].replace({"learner.widths": [8, 16, 32]})
+
+
+@pytest.mark.parametrize("preset", ["quick", "full", "paper"])
+def test_every_preset_leaves_cells_enough_to_fit_each_resource_by_itself(preset):
+    config = joint_frontier.CLAIM.presets[preset].replace({"seeds": [0]})
+    step, width = np.array([0, *config.steps]), np.array(config.learner.widths)
+    counts = 20 * np.outer(step / step[-1], width / width[-1])
+    curves = {name: planted(run, counts, step) for name, run in joint_frontier.runs(config).items()}
+    grid = joint_frontier.grid_of(config, curves, 0)
+    for split in joint_frontier.SPLITS:
+        assert np.isfinite(fit_separately(grid.cells.where(~grid.held_out[split])).exponent).all()
 
 
 def test_data_scaling_follows_one_network():
@@ -261,7 +270,7 @@ def test_a_planted_joint_law_foretells_unseen_cells_better_than_its_rivals():
     step = np.arange(0, 4_250, 250)
     curves = {}
     for name, run in joint_frontier.runs(config).items():
-        sizes = [m.parameter_count for m in build_cohort(run, forest_of(run.family)).networks()]
+        sizes = [m.parameter_count for m in run.build().networks()]
         grid = np.array([[(p, run.examples or np.inf, max(s, 1)) for p in sizes] for s in step], dtype=float)
         curves[name] = planted(run, law.count(grid.reshape(-1, 3)).reshape(len(step), -1), step)
     figures = joint_frontier.measure(config, curves)
@@ -293,9 +302,8 @@ def test_widths_that_share_batches_learn_what_each_learns_alone(tmp_path):
 
 
 def test_a_training_set_of_few_examples_comes_again_in_the_same_order(tmp_path):
-    forest = build_forest(TINY.family)
-    few = cohort_batches(TINY.replace({"examples": 96}), forest, torch.device("cpu"))
-    fresh = cohort_batches(TINY, forest, torch.device("cpu"))
+    few = batches_of(TINY.replace({"examples": 96}), torch.device("cpu"))
+    fresh = batches_of(TINY, torch.device("cpu"))
     for step in range(7):
         assert torch.equal(few(step).signs, fresh(step % 3).signs)
     assert not torch.equal(fresh(0).signs, fresh(3).signs)
@@ -320,10 +328,10 @@ def test_a_network_that_diverges_alone_is_an_outcome_with_nothing_measured(tmp_p
 
 @pytest.mark.parametrize("loss", [float("nan"), float("inf"), 1e5])
 def test_a_network_whose_loss_is_lost_or_too_large_is_nan_for_good_and_the_others_go_on(loss, monkeypatch):
-    cohort = build_cohort(TINY, forest_of(TINY.family))
-    batch = cohort_batches(TINY, forest_of(TINY.family), torch.device("cpu"))(0)
+    cohort = TINY.build()
+    batch = batches_of(TINY, torch.device("cpu"))(0)
     monkeypatch.setattr(cohort, "loss_and_gradient", lambda *_: torch.tensor([0.5, loss, 0.7]))
-    assert cohort_objective(cohort, batch, 0, lost_above=1e4)["cross_entropy"].item() == pytest.approx(0.6)
+    assert task_objective(cohort, batch, 0, lost_above=1e4)["cross_entropy"].item() == pytest.approx(0.6)
     lost = [bool(torch.isnan(network.theta).all()) for network in cohort.networks()]
     assert lost == [False, True, False]
 
@@ -352,7 +360,7 @@ import torch
 torch.set_num_threads(1)
 from quantascope.claims.register import CLAIMS
 from quantascope.claims import parameter_scaling
-from quantascope.scaling.learner import learn
+from quantascope.acquisition.learner import learn
 from quantascope.training import Pace
 label, folder = sys.argv[1:]
 run = parameter_scaling.runs(CLAIMS["parameter-scaling"].presets["paper"])[label]
@@ -394,10 +402,18 @@ def test_saving_takes_at_most_its_share_of_the_time(tmp_path, monkeypatch):
     assert len(saves) <= (time.monotonic() - began) / 0.5 + 3
 
 
-def test_the_cost_grows_with_steps_and_shrinks_with_workers():
-    short, long = (cost_of(TINY.replace({"training.steps": steps})) for steps in (1_000, 100_000))
-    assert 20 < long.seconds / short.seconds < 500
-    jobs = [TINY.replace({"model_seed": seed}) for seed in range(4)]
+def test_the_cost_is_that_of_all_updates_and_evaluations_and_shrinks_with_workers(monkeypatch):
+    run = TINY.replace({"training.steps": 1_000})
+    assert cost_of(run, Seconds(update=0.5, evaluation=2.0)).seconds == 1_000 * 0.5 + 51 * 2.0
+    monkeypatch.setattr(cost, "time_run", lambda _: Seconds(update=0.5, evaluation=2.0))
+    jobs = [run.replace({"model_seed": seed}) for seed in range(4)]
     one, two = total_cost(jobs, 1), total_cost(jobs, 2)
-    assert one.memory < two.memory <= 2 * one.memory
-    assert str(one).endswith("GB")
+    assert (one.seconds, two.seconds) == (4 * 602.0, 2 * 602.0)
+    assert two.memory == 2 * one.memory
+    assert str(one) == "40.1 minutes, 0.3 GB"
+
+
+def test_updates_and_evaluations_of_a_run_are_timed():
+    seconds = time_run(TINY)
+    assert seconds.update > 0
+    assert seconds.evaluation > 0

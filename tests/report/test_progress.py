@@ -3,9 +3,10 @@
 import io
 
 from rich.console import Console
+from rich.text import Text
 
 from quantascope.report import progress
-from quantascope.report.progress import SweepDisplay, _table, intervals, one_run
+from quantascope.report.progress import SweepDisplay, intervals, one_run
 from quantascope.runs.sweep import RunStatus
 
 STATUSES = [
@@ -15,12 +16,27 @@ STATUSES = [
 ]
 
 
-def test_the_table_has_run_step_loss_acquired_and_time_left():
+def test_a_terminal_shows_run_step_loss_acquired_and_time_left():
     out = io.StringIO()
-    Console(file=out, width=100).print(_table(STATUSES, {"done": None, "moving": 75.0, "waiting": None}))
-    rows = [line.split() for line in out.getvalue().splitlines() if "moving" in line or "waiting" in line]
-    assert [cell for cell in rows[0] if cell != "│"] == ["moving", "40", "100", "0.5123", "7", "1:15"]
-    assert "waiting" in rows[1]
+    with SweepDisplay(Console(file=out, width=120, force_terminal=True)) as display:
+        display(STATUSES)
+    rows = Text.from_ansi(out.getvalue()).plain.splitlines()
+    moving = next(row.split() for row in rows if row.startswith("moving"))
+    assert [moving[0], *moving[-9:]] == (
+        ["moving", "step", "40", "of", "100", "loss", "0.5123", "acquired", "7", "-:--:--"]
+    )
+    assert any("waiting" in row for row in rows)
+
+
+def test_the_time_left_is_at_the_pace_seen_since_a_run_was_taken_up_again():
+    now = iter(range(0, 1000, 10))
+    display = SweepDisplay(Console(file=io.StringIO()))
+    display._bar.get_time = lambda: float(next(now))
+    display([RunStatus("resumed", 100, 60, 0.5, False)])
+    began = display._bar.tasks[0]._progress[0].timestamp
+    display([RunStatus("resumed", 100, 70, 0.5, False)])
+    seconds = display._bar.tasks[0]._progress[-1].timestamp - began
+    assert display._bar.tasks[0].time_remaining == 30 * seconds / 10
 
 
 def test_a_log_has_a_line_for_each_run_that_moves(capsys):

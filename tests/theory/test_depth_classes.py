@@ -9,7 +9,6 @@ from quantascope.theory import (
     DepthClasses,
     Poset,
     closure_demand,
-    loss_curve,
     parallel,
     parallel_classes,
     prescribed_classes,
@@ -59,7 +58,7 @@ def test_classes_agree_with_the_simulation_of_every_quantum_for_any_priorities(b
         assert run.acquired_by_depth(t).tolist() == there
     assert run.acquired(times).tolist() == [np.count_nonzero(single.time <= t) for t in times]
     weight = classes.weight[depth]
-    assert run.loss(times).tolist() == loss_curve(single, weight, times).tolist()
+    assert run.loss(times).tolist() == [weight[single.time > t].sum() for t in times]
 
     after = weight.sum() - np.concatenate([[0.0], np.cumsum(weight[single.order])])
     assert run.loss_at_count(np.arange(poset.size + 1)).tolist() == after.tolist()

@@ -13,11 +13,9 @@ from quantascope.theory import (
     MissingAncestors,
     Poset,
     example_priority,
-    loss_curve,
     parallel,
     regular_forest,
     sequential,
-    task_times,
 )
 
 
@@ -204,22 +202,6 @@ def test_example_priority_sums_the_priorities_of_required_frontier_quanta(pairs,
             np.testing.assert_array_equal(example_priority(poset, demand, kappa, run, form(requires), t), dense)
 
 
-@given(pairs=prerequisites(), data=st.data())
-def test_loss_curve_and_task_times_equal_their_definitions(pairs, data):
-    poset = Poset.from_edges(*pairs)
-    n = poset.size
-    demand = floats(data.draw(st.lists(powers_of_two, min_size=n, max_size=n)))
-    weight = floats(data.draw(st.lists(small, min_size=n, max_size=n)))
-    requires = np.array(data.draw(st.lists(st.lists(st.booleans(), min_size=n, max_size=n), min_size=1)))
-    run = parallel(poset, demand, ConstantComplexity(np.ones(n)))
-    times = np.concatenate([[0.0], run.time, run.time - 1e-9, [1e9]])
-    expected = [sum(weight[q] for q in range(n) if run.time[q] > t) for t in times]
-    assert loss_curve(run, weight, times).tolist() == expected
-    finish = [max((run.time[q] for q in range(n) if task[q]), default=0.0) for task in requires]
-    assert task_times(run, requires).tolist() == finish
-    assert task_times(run, sparse.csr_array(requires)).tolist() == finish
-
-
 def test_acquired_by_includes_the_moment_itself():
     run = sequential(Poset.antichain(2), [1.0, 0.5], ConstantComplexity([1.0, 1.0]))
     assert run.acquired_by(0.999).tolist() == [False, False]
@@ -249,7 +231,7 @@ def test_acquired_by_includes_the_moment_itself():
             "name each quantum once",
         ),
         (
-            lambda p, k: task_times(sequential(p, [1.0, 1.0], k), np.array([[True]])),
+            lambda p, k: example_priority(p, [1.0, 1.0], k, sequential(p, [1.0, 1.0], k), np.array([[True]]), 0.0),
             r"requires has shape \(1, 1\); give one row per example and 2 columns",
         ),
     ],

@@ -1,68 +1,77 @@
-"""What a run will take on this machine, measured on a few of its own steps before it starts."""
+"""What runs will take on this machine: a few of their own steps are timed before they start, and multiplied."""
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import torch
 
 from quantascope.acquisition import evaluate_panel
+from quantascope.acquisition.learner import CohortLearner, batches_of, best_device, task_objective
 from quantascope.claims.claim import Cost
-from quantascope.scaling.learner import (
-    CohortLearner,
-    best_device,
-    build_cohort,
-    cohort_batches,
-    cohort_objective,
-    prepare,
-)
 from quantascope.tasks.hsp import Panel
 from quantascope.training.optimizer import build_optimizer
 
 _STEPS = 2
 _TASKS = 4
+_PROCESS = 300_000_000
+"""Bytes of a process that has imported torch."""
 
 
-def cost_of(config: CohortLearner) -> Cost:
-    """Steps and evaluations of a run, timed on a sample and multiplied; memory counted, not measured."""
-    device = best_device()
-    forest, panel = prepare(config)
-    cohort = build_cohort(config, forest).to(device)
-    batches = cohort_batches(config, forest, device)
-    optimizer = build_optimizer(cohort, config.training.optimizer)
+@dataclass(frozen=True)
+class Seconds:
+    """Of one update and of one evaluation of all networks of a run."""
 
-    def update(step: int) -> None:
-        cohort_objective(cohort, batches(step), step)
-        optimizer.step()
+    update: float
+    evaluation: float
 
-    update(0)
-    step = _timed(lambda: [update(index) for index in range(1, _STEPS + 1)], device) / _STEPS
-    sample = Panel(*(part[:_TASKS].to(device) for part in (panel.signs, panel.target, panel.characters)))
-    share = len(forest.tasks) / len(sample.target)
-    evaluation = share * _timed(lambda: [evaluate_panel(member, sample) for member in cohort.networks()], device)
-    evaluations = config.training.steps // config.training.evaluate_every + 1
-    moments = {"sgd": 1 if config.training.optimizer.momentum else 0}.get(config.training.optimizer.name, 2)
-    parameters = sum(member.parameter_count for member in cohort.networks())
+
+def total_cost(configs: Iterable[CohortLearner], workers: int) -> Cost:
+    """All runs on several processes; runs of one shape are timed once."""
+    timed: dict[tuple[object, ...], Seconds] = {}
+    costs: list[Cost] = []
+    for config in configs:
+        shape = (config.widths, config.hidden_layers, config.batch_size, config.family.depth)
+        if shape not in timed:
+            timed[shape] = time_run(config)
+        costs.append(cost_of(config, timed[shape]))
+    memory = sum(sorted((cost.memory for cost in costs), reverse=True)[:workers])
+    return Cost(sum(cost.seconds for cost in costs) / workers, memory)
+
+
+def cost_of(config: CohortLearner, seconds: Seconds) -> Cost:
+    """One run whose updates and evaluations take so long; memory is counted, not measured."""
+    training, forest = config.training, config.forest
+    evaluations = training.steps // training.evaluate_every + 1
+    moments = {"sgd": 1 if training.optimizer.momentum else 0}.get(training.optimizer.name, 2)
+    parameters = sum(network.parameter_count for network in config.build().networks())
     activations = config.batch_size * sum(
         forest.sensors + width * (config.hidden_layers + 3) for width in config.widths
     )
     history = evaluations * len(forest.tasks) * len(config.widths) * 2
     return Cost(
-        seconds=step * config.training.steps + evaluation * evaluations,
-        memory=4 * (parameters * (2 + moments) + activations + history) + 300_000_000,
+        seconds=seconds.update * training.steps + seconds.evaluation * evaluations,
+        memory=4 * (parameters * (2 + moments) + activations + history) + _PROCESS,
     )
 
 
-def total_cost(configs: Iterable[CohortLearner], workers: int) -> Cost:
-    """All runs on so many processes: equal shapes are measured once; memory is that of the largest at a time."""
-    measured: dict[tuple[object, ...], Cost] = {}
-    found: list[Cost] = []
-    for config in configs:
-        shape = (config.widths, config.hidden_layers, config.batch_size, config.family.depth, config.training)
-        if shape not in measured:
-            measured[shape] = cost_of(config)
-        found.append(measured[shape])
-    memory = sum(sorted((cost.memory for cost in found), reverse=True)[:workers])
-    return Cost(sum(cost.seconds for cost in found) / workers, memory)
+def time_run(config: CohortLearner) -> Seconds:
+    """Two updates after a first, and an evaluation on a few of the tasks."""
+    device = best_device()
+    cohort, batches, panel = config.build().to(device), batches_of(config, device), config.panel()
+    optimizer = build_optimizer(cohort, config.training.optimizer)
+
+    def update(step: int) -> None:
+        task_objective(cohort, batches(step), step)
+        optimizer.step()
+
+    update(0)
+    sample = Panel(panel.signs[:_TASKS], panel.target[:_TASKS], panel.characters[:_TASKS]).to(device)
+    share = len(panel.target) / len(sample.target)
+    return Seconds(
+        update=_timed(lambda: [update(step) for step in range(1, _STEPS + 1)], device) / _STEPS,
+        evaluation=share * _timed(lambda: [evaluate_panel(one, sample) for one in cohort.networks()], device),
+    )
 
 
 def _timed(work: Callable[[], object], device: torch.device) -> float:

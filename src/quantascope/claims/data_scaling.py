@@ -14,34 +14,43 @@ import numpy as np
 from jaxtyping import Float
 from pydantic import model_validator
 
-from quantascope.claims.claim import Claim
+from quantascope.acquisition.learner import CohortLearner, LearningCurves
 from quantascope.claims.cost import total_cost
-from quantascope.claims.demand_level import BETAS, PREDICTIONS, at_alpha, at_level, key_of, refuse_equal_names
+from quantascope.claims.demand_level import (
+    BETAS,
+    at_alpha,
+    at_level,
+    full_cohort,
+    key_of,
+    paper_training,
+    quick_cohort,
+    refuse_equal_names,
+)
+from quantascope.claims.hsp_claim import hsp_claim
 from quantascope.claims.parameter_scaling import MILLION
 from quantascope.claims.result import Estimate
+from quantascope.claims.scaling_figures import (
+    Points,
+    exponent_of_runs,
+    form_figures_of_runs,
+    level_figures,
+    loss_at_count,
+)
 from quantascope.runs.config import Config, Distinct, Positive, PositiveFloat, Seeds
 from quantascope.runs.errors import InvalidConfig
 from quantascope.scaling import (
-    Forms,
     LearningWindow,
     PowerLawFit,
-    compositional_order,
-    direct_order,
-    forms_or_undecided,
     fractional,
     learning_window,
-    log_error,
-    loss_after,
     median_of_neighbours,
     power_law_or_nothing,
     reconstructed,
 )
-from quantascope.scaling.learner import CohortCurves, CohortLearner, learn, prepare
 from quantascope.tasks.hsp import RegularFamily
 from quantascope.theory import data_exponent, exponent
-from quantascope.training import OptimizerConfig, TrainingConfig
 
-Curves = Mapping[str, CohortCurves]
+Curves = Mapping[str, LearningCurves]
 
 
 class DataScaling(Config):
@@ -84,7 +93,7 @@ class DataTrajectory:
     """One trajectory with its window."""
 
     config: DataScaling
-    curves: CohortCurves
+    curves: LearningCurves
 
     @cached_property
     def loss(self) -> Float[np.ndarray, " evaluations"]:
@@ -126,22 +135,27 @@ class DataTrajectory:
         """The window's two halves."""
         return self.window.halves(self.curves.step)
 
-    def fit(self, window: LearningWindow, values: Float[np.ndarray, " evaluations"] | None = None) -> PowerLawFit:
-        """Fit of the loss, or of other values, against examples in a window."""
-        values = self.loss if values is None else values
-        return power_law_or_nothing(self.examples[window.rows], values[window.rows])
+    def fit(self, window: LearningWindow) -> PowerLawFit:
+        """Fit of the loss against examples in a window."""
+        return power_law_or_nothing(self.examples[window.rows], self.loss[window.rows])
 
-    @cached_property
-    def foretold(self) -> dict[str, Float[np.ndarray, " evaluations"]]:
-        """Losses that are compared with the measured ones, by the names of `PREDICTIONS`."""
-        forest, curves = self.curves.forest, self.curves
-        return {
-            "predicted": loss_after(forest, compositional_order(forest), self.count),
-            "predicted_direct": loss_after(forest, direct_order(forest), self.count),
-            "predicted_soft": loss_after(forest, compositional_order(forest), curves.soft_count[:, 0]),
+    def points(self) -> Points:
+        """What is fitted, the evaluations in the window; none if there is no window."""
+        curves, forest = self.curves, self.curves.forest
+        rows = self.window.rows if self.learned else slice(0, 0)
+        soft_count = curves.soft_count[:, 0]
+        foretold = {
+            **loss_at_count(forest, self.count, soft_count),
             "reconstructed": reconstructed(forest, curves.acquired[:, 0]),
             "fractional": fractional(forest, curves.coefficient[:, 0]),
         }
+        return Points(
+            self.examples[rows],
+            self.loss[rows],
+            self.count[rows],
+            soft_count[rows],
+            {name: loss[rows] for name, loss in foretold.items()},
+        )
 
     def million_steps(self, index: int) -> float:
         """The step of an evaluation in millions."""
@@ -184,16 +198,9 @@ def _span(trajectory: DataTrajectory) -> float:
 
 
 def _level_figures(alpha: float, found: Sequence[DataTrajectory]) -> dict[str, Estimate]:
-    key, target, over = key_of(alpha), data_exponent(alpha), Estimate.over_runs
-    each = partial(_each, found)
-    slopes = each(lambda t: t.fit(t.window).exponent)
+    key, over = key_of(alpha), Estimate.over_runs
+    points, each = [one.points() for one in found], partial(_each, found)
     figures = {
-        f"target_{key}": over("predicted exponent α/(1 + α)", [target]),
-        f"exponent_{key}": over("exponent of loss against examples", slopes),
-        f"relative_error_{key}": over(
-            "error of the exponent relative to its target", [100 * abs(s - target) / target for s in slopes], "%"
-        ),
-        f"r2_{key}": over("R² of the log-log fit", each(lambda t: t.fit(t.window).r2)),
         f"earlier_slope_{key}": over("exponent in the earlier half", each(lambda t: t.fit(t.halves[0]).exponent)),
         f"later_slope_{key}": over("exponent in the later half", each(lambda t: t.fit(t.halves[1]).exponent)),
     }
@@ -205,74 +212,24 @@ def _level_figures(alpha: float, found: Sequence[DataTrajectory]) -> dict[str, E
     }
     for name, (says, steps) in ends.items():
         figures[f"{name}_{key}"] = over(says, steps, "M steps")
-    for name, text in PREDICTIONS.items():
-        figures[f"{name}_{key}"] = over(
-            text, each(lambda t, name=name: t.fit(t.window, t.foretold[name]).exponent)
-        )
-        figures[f"{name}_log_error_{key}"] = over(
-            f"rms log error of losses: {text}",
-            each(lambda t, name=name: log_error(t.foretold[name][t.window.rows], t.loss[t.window.rows])),
-            "nats",
-        )
-    figures |= {
-        f"exponent_by_count_{key}": over("exponent of loss against K", each(lambda t: _by(t, t.count))),
-        f"exponent_by_soft_count_{key}": over(
-            "exponent of loss against the soft count", each(lambda t: _by(t, t.curves.soft_count[:, 0]))
-        ),
-        f"exponential_excess_{key}": over(
-            "AICc of an exponential above that of a power law", each(lambda t: _forms(t).exponential_excess)
-        ),
-        f"broken_excess_{key}": over(
-            "AICc of a broken power law above that of a power law", each(lambda t: _forms(t).broken_excess)
-        ),
-    }
-    figures[f"frontier_{key}"] = over("exponent of K against examples", each(_frontier))
     final = [np.nan if t.curves.diverged.any() else t.count[-1] for t in found]
     figures[f"acquired_{key}"] = over("functions acquired in the end", final, "functions")
-    return at_alpha(alpha, figures)
+    target = over("predicted exponent α/(1 + α)", [data_exponent(alpha)])
+    shared = level_figures(alpha, target, "examples", points, exponent_of_runs)
+    return shared | at_alpha(alpha, figures | form_figures_of_runs(key, points))
 
 
-def _forms(trajectory: DataTrajectory) -> Forms:
-    rows = trajectory.window.rows
-    return forms_or_undecided(trajectory.examples[rows], trajectory.loss[rows])
-
-
-def _by(trajectory: DataTrajectory, count: Float[np.ndarray, " evaluations"]) -> float:
-    """Exponent of loss against a count; undefined where the window sees fewer than three different ones."""
-    rows = trajectory.window.rows
-    return power_law_or_nothing(count[rows], trajectory.loss[rows]).exponent
-
-
-def _frontier(trajectory: DataTrajectory) -> float:
-    rows = trajectory.window.rows
-    return -power_law_or_nothing(trajectory.examples[rows], np.maximum(trajectory.count[rows], 0.5)).exponent
-
-
-CLAIM = Claim(
+CLAIM = hsp_claim(
     name="data-scaling",
     says="loss falls with examples as a power law with exponent α/(1 + α)",
     presets={
         "quick": DataScaling(
-            learner=CohortLearner(
-                family=RegularFamily(roots=2, depth=3, pool=12),
-                widths=(64,),
-                hidden_layers=2,
-                batch_size=256,
-                training=TrainingConfig(
-                    steps=3_000, evaluate_every=50, optimizer=OptimizerConfig(name="adam", learning_rate=1e-2)
-                ),
-            ),
+            learner=quick_cohort(widths=(64,), steps=3_000, evaluate_every=50),
             seeds=(0, 1),
         ),
         "full": DataScaling(
-            learner=CohortLearner(
-                family=RegularFamily(roots=4, depth=6, pool=36),
-                widths=(96,),
-                hidden_layers=3,
-                batch_size=512,
-                training=TrainingConfig(
-                    steps=16_000, evaluate_every=200, optimizer=OptimizerConfig(name="adam", learning_rate=1e-2)
-                ),
+            learner=full_cohort(
+                RegularFamily(roots=4, depth=6, pool=36), widths=(96,), steps=16_000, evaluate_every=200
             ),
         ),
         "paper": DataScaling(
@@ -281,20 +238,16 @@ CLAIM = Claim(
                 widths=(2048,),
                 hidden_layers=8,
                 batch_size=4_096,
-                training=TrainingConfig(
+                training=paper_training(
                     steps=10 * MILLION,
                     evaluate_every=100_000,
                     checkpoints=tuple(range(0, 10 * MILLION + 1, MILLION)),
-                    optimizer=OptimizerConfig(name="sgd", learning_rate=0.0075),
                 ),
             ),
             seeds=(0,),
         ),
     },
     runs=runs,
-    prepare=prepare,
-    work=learn,
-    steps=lambda learner: learner.training.steps,
     measure=measure,
     cost=total_cost,
 )

@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from quantascope.acquisition.learner import CohortLearner
 from quantascope.claims.result import Estimate
 from quantascope.runs.config import Config, Positive, PositiveFloat
-from quantascope.scaling.learner import CohortLearner
-from quantascope.tasks.hsp import ClosureDemand
+from quantascope.tasks.hsp import ClosureDemand, RegularFamily
 from quantascope.theory import exponent
+from quantascope.training import OptimizerConfig, TrainingConfig
 
 
 class Level(Config):
@@ -27,16 +28,6 @@ class Level(Config):
 
 BETAS = (2.29739671, 2.37841423, 2.53)
 """The paper's: α = 0.20, 0.25 and 0.339137 at branching 2."""
-
-
-PREDICTIONS = {
-    "predicted": "exponent by Q-dynamics at the measured K",
-    "predicted_direct": "exponent by Q-dynamics at the measured K, every function a shortcut",
-    "predicted_soft": "exponent by Q-dynamics at the soft count (added after the runs were seen)",
-    "reconstructed": "exponent by the functions that were really acquired",
-    "fractional": "exponent by unmet shares of functions (added after the runs were seen)",
-}
-"""What the exponent of the loss is compared with."""
 
 
 def key_of(alpha: float) -> str:
@@ -81,3 +72,38 @@ def at_level(learner: CohortLearner, beta: float, seed: int) -> CohortLearner:
             "panel_seed": learner.panel_seed + seed,
         }
     )
+
+
+def quick_cohort(*, widths: tuple[int, ...], steps: int, evaluate_every: int) -> CohortLearner:
+    """Small networks for a first look at a small forest."""
+    return CohortLearner(
+        family=RegularFamily(roots=2, depth=3, pool=12),
+        widths=widths,
+        hidden_layers=2,
+        batch_size=256,
+        training=_adam(steps, evaluate_every),
+    )
+
+
+def full_cohort(
+    family: RegularFamily, *, widths: tuple[int, ...], steps: int, evaluate_every: int
+) -> CohortLearner:
+    """Networks that hours on two cores can train."""
+    return CohortLearner(
+        family=family,
+        widths=widths,
+        hidden_layers=3,
+        batch_size=512,
+        training=_adam(steps, evaluate_every),
+    )
+
+
+def _adam(steps: int, evaluate_every: int) -> TrainingConfig:
+    optimizer = OptimizerConfig(name="adam", learning_rate=1e-2)
+    return TrainingConfig(steps=steps, evaluate_every=evaluate_every, optimizer=optimizer)
+
+
+def paper_training(*, steps: int, evaluate_every: int, checkpoints: tuple[int, ...] = ()) -> TrainingConfig:
+    """The paper's optimizer."""
+    optimizer = OptimizerConfig(name="sgd", learning_rate=0.0075)
+    return TrainingConfig(steps=steps, evaluate_every=evaluate_every, checkpoints=checkpoints, optimizer=optimizer)

@@ -1,10 +1,11 @@
 """Claims about networks that learn forests of sparse parities."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from quantascope.acquisition.learner import HSPLearner, LearningCurves, learn, prepare
-from quantascope.claims.claim import Claim
+from quantascope.acquisition.learner_config import Learner
+from quantascope.claims.claim import Claim, Cost
 from quantascope.claims.result import Estimate
 from quantascope.models import MLPConfig
 from quantascope.runs.config import Config
@@ -17,8 +18,9 @@ def hsp_claim(
     name: str,
     says: str,
     presets: Mapping[str, Any],
-    runs: Callable[[Any], Mapping[str, HSPLearner]],
+    runs: Callable[[Any], Mapping[str, Learner]],
     measure: Callable[[Any, Mapping[str, LearningCurves]], Mapping[str, Estimate]],
+    cost: Callable[[Iterable[Any], int], Cost] | None = None,
 ) -> Claim:
     """A claim about networks that learn forests."""
     return Claim(
@@ -30,6 +32,7 @@ def hsp_claim(
         work=learn,
         steps=lambda learner: learner.training.steps,
         measure=measure,
+        cost=cost,
     )
 
 

@@ -15,18 +15,17 @@ import numpy as np
 from jaxtyping import Bool
 from pydantic import model_validator
 
-from quantascope.claims.claim import Claim
+from quantascope.acquisition.learner import CohortLearner, LearningCurves
 from quantascope.claims.cost import total_cost
-from quantascope.claims.demand_level import BETAS, at_level
+from quantascope.claims.demand_level import BETAS, at_level, full_cohort, paper_training, quick_cohort
+from quantascope.claims.hsp_claim import hsp_claim
 from quantascope.claims.result import Estimate
 from quantascope.runs.config import Config, Distinct, Positive, PositiveFloat, Seeds
 from quantascope.scaling import compositional_order, fit_power_law, log_error, loss_after, median_of_neighbours
 from quantascope.scaling.joint import RESOURCES, Cells, JointLaw, fit_additive, fit_joint, fit_separately
-from quantascope.scaling.learner import CohortCurves, CohortLearner, learn, prepare
 from quantascope.tasks.hsp import Forest, RegularFamily
-from quantascope.training import OptimizerConfig, TrainingConfig
 
-Curves = Mapping[str, CohortCurves]
+Curves = Mapping[str, LearningCurves]
 SPLITS = ("interpolated", "extrapolated")
 
 
@@ -51,6 +50,11 @@ class JointFrontier(Config):
             raise ValueError(
                 f"with {len(self.steps)} steps, every third cell is of the last step and nothing is interpolated; "
                 "give a number of steps that three does not divide"
+            )
+        if len(self.learner.widths) % 3 == 0:
+            raise ValueError(
+                f"with {len(self.learner.widths)} widths, the widest at the last step is never fitted to, "
+                "whatever the training set; give a number of widths that three does not divide"
             )
         if max(self.steps) > self.learner.training.steps:
             raise ValueError(f"step {max(self.steps)} is beyond the last, {self.learner.training.steps}")
@@ -178,54 +182,34 @@ _LAWS = {
     "prediction_loss": "loss by the joint law and the simulator's loss–K curve",
 }
 
-CLAIM = Claim(
+CLAIM = hsp_claim(
     name="joint-frontier",
     says="parameters, data and steps bound one learned prefix",
     presets={
         "quick": JointFrontier(
-            learner=CohortLearner(
-                family=RegularFamily(roots=2, depth=3, pool=12),
-                widths=(8, 16, 32),
-                hidden_layers=2,
-                batch_size=256,
-                training=TrainingConfig(
-                    steps=2_000, evaluate_every=100, optimizer=OptimizerConfig(name="adam", learning_rate=1e-2)
-                ),
-            ),
+            learner=quick_cohort(widths=(8, 12, 16, 32), steps=2_000, evaluate_every=100),
             examples=(2**11, 2**14),
             steps=(200, 500, 1_000, 2_000),
             seeds=(0, 1),
         ),
         "full": JointFrontier(
-            learner=CohortLearner(
-                family=RegularFamily(roots=4, depth=5, pool=28),
+            learner=full_cohort(
+                RegularFamily(roots=4, depth=5, pool=28),
                 widths=(8, 16, 32, 64, 96),
-                hidden_layers=3,
-                batch_size=512,
-                training=TrainingConfig(
-                    steps=4_000, evaluate_every=250, optimizer=OptimizerConfig(name="adam", learning_rate=1e-2)
-                ),
+                steps=4_000,
+                evaluate_every=250,
             ),
             examples=(2**15, 2**17, 2**19),
             steps=(500, 1_000, 2_000, 4_000),
         ),
         "paper": JointFrontier(
-            learner=CohortLearner(
-                training=TrainingConfig(
-                    steps=20_000_000,
-                    evaluate_every=5_000,
-                    optimizer=OptimizerConfig(name="sgd", learning_rate=0.0075),
-                ),
-            ),
+            learner=CohortLearner(training=paper_training(steps=20_000_000, evaluate_every=5_000)),
             examples=(2**20, 2**24, 2**28),
             steps=(1_000_000, 2_500_000, 5_000_000, 10_000_000, 20_000_000),
             seeds=(0,),
         ),
     },
     runs=runs,
-    prepare=prepare,
-    work=learn,
-    steps=lambda learner: learner.training.steps,
     measure=measure,
     cost=total_cost,
 )

@@ -76,8 +76,7 @@ def reproduce(
 
 def _announce_cost(claim: Any, config: Any, *, engine: str, threads: int, workers: int | None) -> None:
     """Say what the paper's protocol takes here before it is begun."""
-    from quantascope.acquisition.learner import use_threads
-    from quantascope.runs.engine import LOCAL, cores
+    from quantascope.runs.engine import LOCAL, cores, use_threads
 
     if claim.cost is None:
         return

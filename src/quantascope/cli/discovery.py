@@ -150,11 +150,11 @@ def fit(
         threads: Threads to use.
         json: Print the outcome as JSON.
     """
-    from quantascope.acquisition.learner import use_threads
     from quantascope.qmodel.recovered.fidelity import summary
     from quantascope.qmodel.recovered.fit import fit_config, fit_run
     from quantascope.report.progress import one_run
     from quantascope.report.tables import qmodel_text
+    from quantascope.runs.engine import use_threads
     from quantascope.sources.open import open_source
 
     use_threads(threads)

@@ -60,10 +60,10 @@ def guide(
         threads: Threads to use.
         json: Print the outcome as JSON.
     """
-    from quantascope.acquisition.learner import use_threads
     from quantascope.guidance.guide import GuidedLearner, check_guidance, is_guided, learn_guided
     from quantascope.qmodel.compiled.fit import check_program_task, learn_compiled, read_compiled
     from quantascope.report.progress import one_run
+    from quantascope.runs.engine import use_threads
     from quantascope.runs.run_directory import RunDirectory, read_settings
 
     use_threads(threads)

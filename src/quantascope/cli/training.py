@@ -34,7 +34,7 @@ def train(
         threads: Threads to use.
         json: Print the outcome as JSON.
     """
-    from quantascope.acquisition.learner import use_threads
+    from quantascope.runs.engine import use_threads
 
     use_threads(threads)
     if program is not None and task != "compiled":

@@ -74,6 +74,10 @@ class TaskMLP(nn.Module):
         self.register_state_dict_post_hook(_name_layers)
         self.register_load_state_dict_pre_hook(_join_layers)
 
+    def networks(self) -> list["TaskMLP"]:
+        """This one, as a cohort lists its members."""
+        return [self]
+
     def _initialise(self, generator: torch.Generator) -> None:
         """PyTorch's default for linear layers, U(±1/√inputs); the first reads sensors and the one-hot task.
 

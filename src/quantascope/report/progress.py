@@ -1,4 +1,4 @@
-"""A sweep while it runs: a live table on a terminal, a line now and then in a log."""
+"""A sweep while it runs: a live bar for each run on a terminal, lines now and then in a log."""
 
 import math
 import sys
@@ -8,10 +8,8 @@ from contextlib import contextmanager
 from types import TracebackType
 
 from rich.console import Console
-from rich.live import Live
-from rich.progress import MofNCompleteColumn, TaskID
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as ProgressBar
-from rich.table import Table
 
 from quantascope.runs.progress import Progress
 from quantascope.runs.sweep import RunStatus
@@ -23,42 +21,60 @@ class SweepDisplay:
     """Call it with the status of all runs; it shows run, step, loss, acquired functions and time left."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True)
-        self._live = Live(console=self._console, transient=True) if self._console.is_terminal else None
+        console = console or Console(stderr=True)
+        self._is_live = console.is_terminal
+        self._bar = ProgressBar(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TextColumn("step {task.fields[step]}", markup=False),
+            TextColumn("{task.fields[outcome]}", markup=False),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            speed_estimate_period=3600,  # a step of a large run takes longer than the default, half a minute
+            disable=not self._is_live,
+        )
         self._began, self._logged = time.monotonic(), 0.0
-        self._first: dict[str, tuple[float, int]] = {}
 
     def __enter__(self) -> "SweepDisplay":
-        if self._live:
-            self._live.start()
+        self._bar.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._live:
-            self._live.stop()
+        self._bar.stop()
 
     def __call__(self, statuses: list[RunStatus]) -> None:
+        for place, status in enumerate(statuses):
+            self._update(place, status)
         now = time.monotonic()
-        left = {status.label: self._left(status, now) for status in statuses}
-        if self._live:
-            self._live.update(_table(statuses, left))
-        elif now - self._logged >= _SECONDS_BETWEEN_LOG_LINES or all(s.finished for s in statuses):
+        due = now - self._logged >= _SECONDS_BETWEEN_LOG_LINES or all(s.finished for s in statuses)
+        if due and not self._is_live:
             self._logged = now
-            print(_line(statuses, left, now - self._began), file=sys.stderr, flush=True)
+            print(self._line(statuses, now - self._began), file=sys.stderr, flush=True)
 
-    def _left(self, status: RunStatus, now: float) -> float | None:
-        """Seconds that this run still needs at the pace seen since it was first seen moving."""
-        if status.step == 0:
-            return None
-        first = self._first.get(status.label)
-        if first is None or status.step < first[1]:
-            self._first[status.label] = (now, status.step)
-            return None
-        began, start = first
-        done = status.step - start
-        return (now - began) / done * (status.steps - status.step) if done else None
+    def _update(self, place: int, status: RunStatus) -> None:
+        if place == len(self._bar.tasks):
+            self._bar.add_task(status.label, total=status.steps, step="", outcome="")
+        self._bar.update(
+            self._bar.tasks[place].id,
+            description=status.label,
+            completed=status.step,
+            step=f"{status.step:,} of {status.steps:,}",
+            outcome=_outcome(status),
+        )
+
+    def _line(self, statuses: list[RunStatus], elapsed: float) -> str:
+        """How many runs are done, and a line for each that moves."""
+        finished = sum(s.finished for s in statuses)
+        lines = [f"[{clock(elapsed)}] {finished} of {len(statuses)} runs done"]
+        for status, task in zip(statuses, self._bar.tasks, strict=True):
+            if not status.finished and (status.step or len(statuses) == 1):
+                words = (task.description, f"step {task.fields['step']}", task.fields["outcome"])
+                left = f"{clock(task.time_remaining)} left"
+                lines.append("    " + "   ".join(word for word in (*words, left) if word))
+        return "\n".join(lines)
 
 
 @contextmanager
@@ -103,32 +119,11 @@ class IntervalLog:
             print(line, file=sys.stderr, flush=True)
 
 
-def _table(statuses: list[RunStatus], left: dict[str, float | None]) -> Table:
-    table = Table("run", "step", "of", "loss", "acquired", "time left")
-    for status in statuses:
-        loss = f"{status.loss:.4f}" if _is_known(status.loss) else ""
-        acquired = "" if status.acquired is None else f"{status.acquired}"
-        remaining = "done" if status.finished else "waiting" if status.step == 0 else clock(left[status.label])
-        table.add_row(status.label, f"{status.step:,}", f"{status.steps:,}", loss, acquired, remaining)
-    return table
-
-
-def _line(statuses: list[RunStatus], left: dict[str, float | None], elapsed: float) -> str:
-    """How many runs are done, and a line for each that moves."""
-    finished = sum(s.finished for s in statuses)
-    moving = [s for s in statuses if not s.finished and (s.step or len(statuses) == 1)]
-    lines = [f"[{clock(elapsed)}] {finished} of {len(statuses)} runs done"]
-    for status in moving:
-        loss = f"   loss {status.loss:.4f}" if _is_known(status.loss) else ""
-        acquired = "" if status.acquired is None else f"   acquired {status.acquired:4d}"
-        step = f"step {status.step:,} of {status.steps:,}"
-        lines.append(f"    {status.label}   {step}{loss}{acquired}   {clock(left[status.label])} left")
-    return "\n".join(lines)
-
-
-def _is_known(loss: float | None) -> bool:
-    """Before its first step a run has no loss, or NaN."""
-    return loss is not None and not math.isnan(loss)
+def _outcome(status: RunStatus) -> str:
+    """The loss, which is not known before the first step, and what is acquired, where it is counted."""
+    known = status.loss is not None and not math.isnan(status.loss)
+    loss = [f"loss {status.loss:.4f}"] if known else []
+    return "   ".join(loss + ([] if status.acquired is None else [f"acquired {status.acquired:4d}"]))
 
 
 def clock(seconds: float | None) -> str:

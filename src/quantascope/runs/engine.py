@@ -29,6 +29,15 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def use_threads(threads: int) -> None:
+    """Let this process compute with so many threads."""
+    if threads < 1:
+        raise InvalidConfig(f"{threads} threads cannot compute; give at least 1")
+    import torch
+
+    torch.set_num_threads(threads)
+
+
 def open_engine(address: str = LOCAL, *, threads: int = 1, workers: int | None = None) -> Executor:
     """The engine of an address: `local`, or the `dask://HOST:PORT` of a scheduler.
 

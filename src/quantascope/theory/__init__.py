@@ -22,10 +22,8 @@ from quantascope.theory.depth_classes import (
 from quantascope.theory.dynamics import (
     Acquisitions,
     example_priority,
-    loss_curve,
     parallel,
     sequential,
-    task_times,
 )
 from quantascope.theory.finite_size import SizeBias, fitted_exponent, loss_by_count, size_biases
 from quantascope.theory.poset import Poset
@@ -77,7 +75,6 @@ __all__ = [
     "fitted_exponent",
     "initial_loss",
     "loss_by_count",
-    "loss_curve",
     "nand_path",
     "nand_probability",
     "parallel",
@@ -98,7 +95,6 @@ __all__ = [
     "staircase",
     "tail_bounds",
     "tail_sum",
-    "task_times",
     "terminal_mass",
     "unmet_demand",
     "zipf",

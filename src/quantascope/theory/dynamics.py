@@ -213,28 +213,6 @@ def example_priority(
     return priority
 
 
-def loss_curve(
-    acquisitions: Acquisitions,
-    weight: Float[np.ndarray, " quanta"] | Sequence[float],
-    times: Float[np.ndarray, " times"],
-) -> Float[np.ndarray, " times"]:
-    """Aggregate unmet loss Σ_q weight_q 1[τ_q > t], weight being query probability × bits."""
-    weight = _require.nonnegative("weight", weight, acquisitions.time.size)[acquisitions.order]
-    unmet = np.append(np.cumsum(weight[::-1])[::-1], 0.0)
-    return unmet[np.searchsorted(acquisitions.time[acquisitions.order], times, side="right")]
-
-
-def task_times(
-    acquisitions: Acquisitions,
-    requires: Bool[np.ndarray, "tasks quanta"] | sparse.sparray | sparse.spmatrix,
-) -> Float[np.ndarray, " tasks"]:
-    """When the last of each task's quanta is there; 0 for a task that requires none."""
-    tasks, task, quantum = _required_pairs(requires, acquisitions.time.size)
-    finish = np.zeros(tasks)
-    np.maximum.at(finish, task, acquisitions.time[quantum])
-    return finish
-
-
 def _required_pairs(
     requires: Bool[np.ndarray, "examples quanta"] | sparse.sparray | sparse.spmatrix, size: int
 ) -> tuple[int, Int[np.ndarray, " pairs"], Int[np.ndarray, " pairs"]]:

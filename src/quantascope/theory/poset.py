@@ -91,10 +91,6 @@ class Poset:
             pending.extend(fresh)
         return np.array(sorted(found), dtype=np.int64)
 
-    def is_ideal(self, acquired: Bool[np.ndarray, " quanta"]) -> bool:
-        """Whether every acquired quantum has all its prerequisites."""
-        return self._violation(acquired).size == 0
-
     def frontier(self, acquired: Bool[np.ndarray, " quanta"]) -> Int[np.ndarray, " accessible"]:
         """F(I) for a feasible state I, in ascending order."""
         violation = self._violation(acquired)

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from quantascope.claims.claim import Reproduction
 from quantascope.claims.demand_level import key_of
 from quantascope.claims.figures.panels import LEVEL_STYLES, exponent_panel
-from quantascope.claims.parameter_scaling import Sweep, sweeps
+from quantascope.claims.width_sweep import Sweep, sweeps
 from quantascope.report.figures.style import GREY, log_axes, panels, title
 from quantascope.scaling import compositional_order, direct_order, loss_after, power_law_or_nothing
 

@@ -1,7 +1,6 @@
 """From every quantum that runs, data or control leads to the token; and no quantum runs without its parents."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from quantascope.program.passes.execute import Path
 from quantascope.program.passes.signatures import of_bits
@@ -9,14 +8,7 @@ from quantascope.program.state import State
 from quantascope.program.violations import NotClosed, Unconnected
 
 
-@dataclass(frozen=True)
-class Connected:
-    """How many distinct paths lead from all that runs to the token."""
-
-    paths: int
-
-
-def check_connection(names: tuple[str, ...], paths: Mapping[Path, State]) -> Connected:
+def check_connection(names: tuple[str, ...], paths: Mapping[Path, State]) -> None:
     """Follow each path back from its token."""
     for path, state in paths.items():
         needed = 1 << path.emitter
@@ -31,17 +23,9 @@ def check_connection(names: tuple[str, ...], paths: Mapping[Path, State]) -> Con
                     quantum=names[quantum],
                     state=state,
                 )
-    return Connected(len(paths))
 
 
-@dataclass(frozen=True)
-class Closed:
-    """How many distinct paths are downward-closed."""
-
-    paths: int
-
-
-def check_closure(names: tuple[str, ...], paths: Mapping[Path, State]) -> Closed:
+def check_closure(names: tuple[str, ...], paths: Mapping[Path, State]) -> None:
     """Activity is downward-closed: the parents of what runs have run before, in the same event."""
     for path, state in paths.items():
         active = 0
@@ -55,4 +39,3 @@ def check_closure(names: tuple[str, ...], paths: Mapping[Path, State]) -> Closed
                     state=state,
                 )
             active |= 1 << quantum
-    return Closed(len(paths))

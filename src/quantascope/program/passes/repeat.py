@@ -4,7 +4,6 @@ A difference is either chance or memory in the program, or a branch on something
 `value is CASE` or `type(value)`; further runs of both kinds tell which.
 """
 
-from dataclasses import dataclass
 from itertools import zip_longest
 
 from quantascope.program.passes.execute import Event, Observations
@@ -18,14 +17,7 @@ from quantascope.program.violations import EscapedValue, NotDeterministic, Progr
 _RUNS = 8
 
 
-@dataclass(frozen=True)
-class Repetition:
-    """How many events came out the same twice."""
-
-    events: int
-
-
-def repeat(declaration: Declaration, observed: Observations) -> Repetition:
+def repeat(declaration: Declaration, observed: Observations) -> None:
     """Compare both runs of every event; of those that differ, the smallest is told."""
     differing: tuple[Event, Rerun] | None = None
     with patience() as watch:
@@ -37,7 +29,6 @@ def repeat(declaration: Declaration, observed: Observations) -> Repetition:
                 differing = event, again
         if differing is not None:
             raise _difference(declaration, *differing)
-    return Repetition(len(observed.events))
 
 
 def _difference(declaration: Declaration, event: Event, again: Rerun) -> ProgramError:

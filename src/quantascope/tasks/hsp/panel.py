@@ -25,6 +25,10 @@ class Panel:
     target: Float[Tensor, "tasks inputs"]
     characters: Float[Tensor, "tasks levels inputs"]
 
+    def to(self, device: torch.device) -> "Panel":
+        """The same on a device."""
+        return Panel(self.signs.to(device), self.target.to(device), self.characters.to(device))
+
 
 def balanced_panel(forest: Forest, *, inputs: int, seed: int) -> Panel:
     """A panel of `inputs` rows per task that is exactly balanced over what the task reads."""

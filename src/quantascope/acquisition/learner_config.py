@@ -1,0 +1,127 @@
+"""What learns a forest: one network, or networks of several widths on one stream of batches."""
+
+from abc import abstractmethod
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from pydantic import model_validator
+
+from quantascope.models import Cohort, MLPConfig, MuMLPConfig, TaskMLP
+from quantascope.runs.config import Config, Count, Distinct, Positive
+from quantascope.runs.run_directory import read_settings
+from quantascope.tasks.hsp import (
+    Family,
+    FlatFamily,
+    Forest,
+    Panel,
+    RegularFamily,
+    balanced_panel,
+    build_forest,
+    random_panel,
+)
+from quantascope.training import TrainingConfig
+
+
+class Learner(Config):
+    """Task-conditioned MLPs on i.i.d. batches of a forest, and the panel that they are evaluated on."""
+
+    family: Family
+    training: TrainingConfig = TrainingConfig()
+    batch_size: Positive = 512
+    panel_inputs: Positive = 256
+    model_seed: Count = 0
+    data_seed: Count = 7000
+    panel_seed: Count = 10_000
+
+    @property
+    def forest(self) -> Forest:
+        """The forest that is learned."""
+        return forest_of(self.family)  # pyright: ignore[reportArgumentType]: frozen configs are hashable
+
+    @abstractmethod
+    def build(self) -> TaskMLP | Cohort:
+        """The network or networks before training."""
+
+    @abstractmethod
+    def panel(self) -> Panel:
+        """The held-out inputs of every task."""
+
+    @property
+    def distinct_batches(self) -> int | None:
+        """How many batches there are before the first comes again; None if all are fresh."""
+        return None
+
+
+class HSPLearner(Learner):
+    """One network on fresh batches, evaluated on an exactly balanced panel."""
+
+    KIND: ClassVar[str] = "forest"
+
+    family: Family = FlatFamily()
+    model: MLPConfig = MLPConfig()
+
+    def build(self) -> TaskMLP:
+        """The network before training."""
+        return _network(self.forest, self.model, self.model_seed)
+
+    def panel(self) -> Panel:
+        """Balanced over all that a task reads, so that averages are expectations."""
+        return balanced_panel(self.forest, inputs=self.panel_inputs, seed=self.panel_seed)
+
+
+class CohortLearner(Learner):
+    """Networks under muP, one for each width, evaluated on a random panel.
+
+    With `examples`, there are only so many distinct ones, which come again in the same order.
+    """
+
+    KIND: ClassVar[str] = "forest, several widths"
+
+    family: RegularFamily = RegularFamily()  # pyright: ignore[reportIncompatibleVariableOverride]: frozen
+    widths: Annotated[tuple[Positive, ...], Distinct] = (8, 16, 24, 32, 48, 64, 96, 128, 256, 512)
+    hidden_layers: Positive = 5
+    base_width: Positive = 8
+    batch_size: Positive = 16_384
+    examples: Positive | None = None
+
+    @model_validator(mode="after")
+    def _refuse_parts_of_batches(self) -> "CohortLearner":
+        if self.examples is not None and self.examples % self.batch_size:
+            raise ValueError(
+                f"{self.examples} examples are no whole number of batches of {self.batch_size}; take a multiple"
+            )
+        return self
+
+    def build(self) -> Cohort:
+        """The networks before training; all widths share one seed."""
+        shape = {"hidden_layers": self.hidden_layers, "base_width": self.base_width}
+        configs = [MuMLPConfig(width=width, **shape) for width in self.widths]
+        return Cohort([_network(self.forest, config, self.model_seed) for config in configs])
+
+    def panel(self) -> Panel:
+        """The same inputs for every task, because deep tasks read too many sensors for a balanced panel."""
+        return random_panel(self.forest, inputs=self.panel_inputs, seed=self.panel_seed)
+
+    @property
+    def distinct_batches(self) -> int | None:
+        """How many batches there are before the first comes again; None if all are fresh."""
+        return self.examples // self.batch_size if self.examples else None
+
+
+def read_learner(file: Path | None, *, seed: int | None) -> HSPLearner:
+    """The learner that a JSON file describes, or the default one; a given seed is that of network and batches."""
+    learner = HSPLearner.parse(read_settings(file))
+    if seed is None:
+        return learner
+    return learner.replace({"model_seed": seed, "data_seed": learner.data_seed + seed})
+
+
+@lru_cache(maxsize=64)
+def forest_of(family: Family) -> Forest:
+    """The forest of a family, built once: many runs of a sweep share it."""
+    return build_forest(family)
+
+
+def _network(forest: Forest, config: MLPConfig, seed: int) -> TaskMLP:
+    return TaskMLP(sensors=forest.sensors, tasks=len(forest.tasks), config=config, seed=seed)
