@@ -19,14 +19,15 @@ from torch import Tensor
 from torch.func import functional_call, grad, vmap
 
 from known_quanta import METHODS, over_seeds, score, table
-from priority_field import PaddedTransformer
+from priority_field import PaddedTransformer, network_of
 from quantascope.discovery import PriorityField, Rule
-from quantascope.discovery.discover import measure_field
+from quantascope.discovery.measure import measure_field
 from quantascope.program import compile_program
 from quantascope.programs import find_program
 from quantascope.runs.artefact import write_json
 from quantascope.runs.provenance import made_with
-from quantascope.sources.trained import Source, read_source
+from quantascope.sources.source import Source
+from quantascope.sources.trained import read_source
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,7 @@ class Measured:
     @cached_property
     def gradients(self) -> dict[str, Float[Tensor, "events _"]]:
         """The gradient of each event's loss at the last checkpoint, by tensor."""
-        padded, events = PaddedTransformer(self.source.model()), self.source.events
+        padded, events = PaddedTransformer(network_of(self.source)), self.source.events()
         state = {name: value.detach() for name, value in padded.named_parameters()}
 
         def loss(parameters: dict[str, Tensor], tokens: Tensor, position: Tensor, target: Tensor) -> Tensor:
@@ -71,7 +72,7 @@ class Measured:
 def measure(path: Path) -> Measured:
     """Read a source and its fields, and trace the program on its numbers."""
     source = read_source(path)
-    labels = compile_program(find_program("english")).trace(source.config.numbers()).labels
+    labels = compile_program(find_program("english")).trace(source.inputs("training")).labels
     some = ~labels.active.all(0) & labels.active.any(0)
     rules: tuple[Rule, Rule] = ("gradient", "path")
     fields: dict[Rule, PriorityField] = {rule: measure_field(source, rule) for rule in rules}

@@ -26,17 +26,18 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
-from quantascope.discovery import ModuleLosses, PriorityField, Rule, factorize, priority_field
-from quantascope.discovery.field import Interval, prepare, resolve_groups
+from quantascope.discovery import PriorityField, Rule, factorize, priority_field
+from quantascope.discovery.field import prepare, resolve_groups
 from quantascope.discovery.interval import Interval
 from quantascope.discovery.memory import PeakMemory
 from quantascope.models import Transformer
-from quantascope.models.hugging_face import causal_lm_losses, read_pretrained
+from quantascope.models.hugging_face import causal_lm_losses, read_weights
 from quantascope.models.transformer import Block
 from quantascope.runs.artefact import write_json
 from quantascope.runs.provenance import made_with
-from quantascope.sources.losses import TiedLosses
-from quantascope.sources.trained import NAMING_OBJECTIVE, NamingSource, Source, learn_naming
+from quantascope.sources.losses import ModuleLosses, TiedLosses
+from quantascope.sources.source import Source
+from quantascope.sources.trained import OBJECTIVE, SourceConfig, read_source, train_source
 from quantascope.tasks.events import Events
 from quantascope.tasks.number_naming import PANELS, naming_events
 from quantascope.training import Trajectory
@@ -144,8 +145,14 @@ def medians(works: dict[str, Callable[[], object]], rounds: int) -> dict[str, fl
 
 
 def field_of(source: Source, events: Events, steps: list[int], rule: Rule = "gradient") -> PriorityField:
-    losses = ModuleLosses(source.config.build())
-    return priority_field(source.trajectory.at(steps), losses, LAYERS, train=events, rule=rule)
+    return priority_field(source.trajectory.at(steps), source.losses, source.layers, train=events, rule=rule)
+
+
+def network_of(source: Source) -> Transformer:
+    """The trained network, which must be one of ours."""
+    model = source.model()
+    assert isinstance(model, Transformer)
+    return model
 
 
 def compared(differences: Interval, backward: Interval, index: int, rounds: int) -> dict[str, float]:
@@ -167,11 +174,9 @@ def compared(differences: Interval, backward: Interval, index: int, rounds: int)
 
 def measure_differences(source: Source, rounds: int) -> dict[str, float]:
     """Both forms on the reference source, and on a GPT-2 if transformers is installed."""
-    steps = source.config.interval_steps
-    backward = prepare(
-        source.trajectory.at(steps), ModuleLosses(source.config.build()), LAYERS, train=source.events
-    )
-    found = compared(replace(backward, derivatives="differences"), backward, len(steps) // 2, rounds)
+    backward = prepare(source.trajectory, source.losses, source.layers, train=source.examples())
+    middle = len(source.steps) // 2
+    found = compared(replace(backward, derivatives="differences"), backward, middle, rounds)
     outcome = {f"differences_{name}": value for name, value in found.items()}
     if importlib.util.find_spec("transformers"):
         with tempfile.TemporaryDirectory() as folder:
@@ -201,7 +206,7 @@ def measure_fused(folder: Path, rounds: int) -> dict[str, float]:
         causal_lm_losses(model, tokens).mean().backward()
         optimizer.step()
     layers = {f"layer {layer}": f"transformer.h.{layer}.*" for layer in range(4)}
-    trajectory = Trajectory.open(folder, reader=read_pretrained)
+    trajectory = Trajectory.open(folder, reader=read_weights)
     fused, eager = (
         prepare(trajectory, ModuleLosses(build(attention), causal_lm_losses), layers, train=tokens)
         for attention in ("sdpa", "eager")
@@ -212,21 +217,19 @@ def measure_fused(folder: Path, rounds: int) -> dict[str, float]:
 
 def measure(source: Source, rounds: int, looped: int) -> dict[str, float]:
     """All ratios, from one source."""
-    events, model = source.events, source.config.build()
-    steps = source.config.interval_steps
-    state = source.trajectory.at(steps).load(len(steps) // 2)
+    events, model, steps = source.events(), network_of(source), source.steps
+    trajectory, middle = source.trajectory, len(steps) // 2
+    state = trajectory.load(middle)
     part = events[: max(1, looped * len(events) // events.count)]
     population = population_gradient(model, state, events)
     optimizer = torch.optim.SGD(model.parameters(), 0.03)
 
-    middle = len(steps) // 2
-    trajectory = source.trajectory.at(steps)
     losses = TiedLosses.of(ModuleLosses(model), state)
     named = resolve_groups(LAYERS, state, losses)
     interval = Interval(trajectory, losses, named, events, events, "gradient", 0.01, len(events))
 
     def update() -> None:
-        NAMING_OBJECTIVE(model, events, 0)
+        OBJECTIVE(model, events, 0)
         optimizer.step()
 
     ours = interval(middle)["values"] / float(trajectory.learning_rate_mass[middle])
@@ -276,11 +279,9 @@ def main() -> None:
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         if chosen.source:
-            from quantascope.sources.trained import read_source
-
             source = read_source(chosen.source)
         else:
-            source = learn_naming(NamingSource(steps=500, replays=0), Path(folder) / "source")
+            source = train_source(SourceConfig(steps=500, replays=0), Path(folder) / "source")
         found = measure(source, chosen.rounds, chosen.looped) | measure_differences(source, chosen.rounds)
     asked = {
         "faster_than_vmap": ">= 4",

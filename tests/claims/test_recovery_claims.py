@@ -8,91 +8,80 @@ import torch
 
 from quantascope.claims.claim import Reproduction
 from quantascope.claims.figures import draw_claim
-from quantascope.claims.message_interventions import MessageInterventions, broken, channel_agreement
+from quantascope.claims.message_interventions import PANEL, MessageInterventions, channel_agreement
 from quantascope.claims.qmodel_frontier import QModelFrontier
-from quantascope.claims.recovered_models import QModelFits, RecoveredModels, fitted_source, runs
+from quantascope.claims.recovered_models import QModelFits, fitted_source, runs
 from quantascope.claims.recovered_qmodel import RecoveredQModelClaim, seen
 from quantascope.claims.register import CLAIMS
 from quantascope.claims.result import Result
 from quantascope.claims.scoreboard import read_paper
-from quantascope.claims.source_faithfulness import KINDS, SourceFaithfulness, compare, compared
-from quantascope.discovery.discover import measure_field
-from quantascope.models import TransformerConfig
-from quantascope.qmodel.recovered.fidelity import panel_events
-from quantascope.qmodel.recovered.fit import FIT_PRESETS, Pool
+from quantascope.claims.source_faithfulness import SourceFaithfulness, compared
+from quantascope.discovery.measure import measure_field
+from quantascope.qmodel.recovered.effects import intervention_effects
+from quantascope.qmodel.recovered.fidelity import every_event
+from quantascope.qmodel.recovered.source_effects import KINDS, Comparison, compare
 from quantascope.report.figures.style import house_style
-from quantascope.sources.trained import NamingSource
-from quantascope.training import OptimizerConfig
 
 RESULTS = Path(__file__).parents[2] / "results"
 
-TINY = NamingSource(
-    model=TransformerConfig(blocks=2, width=8, hidden=16),
-    steps=24,
-    optimizer=OptimizerConfig(name="sgd", learning_rate=0.1),
-    intervals=6,
-    replays=3,
-)
-SHORT = {"updates": 8, "parts": 6, "threshold": 0.02}
-MODELS = RecoveredModels(
-    source=TINY,
-    seeds=(0, 1),
-    fit_seeds=(0, 1),
-    distilled_fit_seeds=(0, 1),
-    faithful=FIT_PRESETS["faithful"].model_copy(update=SHORT),
-    distilled=FIT_PRESETS["distilled"].model_copy(update={**SHORT, "pool": Pool(numbers=12, inputs=6)}),
-)
-CONFIGS = {
-    "recovered-qmodel": RecoveredQModelClaim(models=MODELS),
-    "message-interventions": MessageInterventions(models=MODELS),
-    "source-faithfulness": SourceFaithfulness(models=MODELS, every=32),
-}
+CLAIMS_OF_RECOVERY = ("recovered-qmodel", "message-interventions", "source-faithfulness")
 
 
 @pytest.fixture(scope="module")
-def evidence(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("claims")
-    found = {label: fitted_source(job, folder / label) for label, job in runs(MODELS).items()}
+def configs(models):
+    return {
+        "recovered-qmodel": RecoveredQModelClaim(models=models),
+        "message-interventions": MessageInterventions(models=models),
+        "source-faithfulness": SourceFaithfulness(models=models, every=32),
+    }
+
+
+@pytest.fixture(scope="module")
+def evidence(models, runs_folder):
+    found = {label: fitted_source(job, runs_folder / label) for label, job in runs(models).items()}
     for fitted in found.values():
-        for panel in ("priority",):
-            measure_field(fitted.runs[0].source, "path", panel)
+        measure_field(fitted.runs[0].source, "path", "priority")
     return found
 
 
-def reproduction(claim: str, evidence) -> Reproduction:
-    config = CONFIGS[claim]
-    result = Result.of(claim, "quick", config, CLAIMS[claim].measure(config, evidence), {})
-    return Reproduction(result, config, evidence, evidence["qmodels-0"].runs[0].path)
+@pytest.fixture(scope="module")
+def reproduction(configs, evidence):
+    def reproduced(claim: str) -> Reproduction:
+        config = configs[claim]
+        result = Result.of(claim, "quick", config, CLAIMS[claim].measure(config, evidence), {})
+        return Reproduction(result, config, evidence, evidence["qmodels-0"].runs[0].path)
+
+    return reproduced
 
 
-def test_the_first_source_has_every_fit_seed_and_all_claims_share_the_fits():
-    jobs = runs(MODELS)
+def test_the_first_source_has_every_fit_seed_and_all_claims_share_the_fits(models, configs):
+    jobs = runs(models)
     assert [len(job.fits) for job in jobs.values()] == [4, 2]
-    for claim, config in CONFIGS.items():
+    for claim, config in configs.items():
         assert CLAIMS[claim].runs(config) == jobs
         assert CLAIMS[claim].shares == "number-naming"
-    full = {name: CLAIMS[name].presets["full"] for name in CONFIGS}
+    full = {name: CLAIMS[name].presets["full"] for name in configs}
     assert len({str(CLAIMS[name].runs(config)) for name, config in full.items()}) == 1
 
 
-def test_a_fit_is_found_again_beside_its_source(evidence, tmp_path):
+def test_a_fit_is_found_again_beside_its_source(evidence):
     fitted = evidence["qmodels-0"]
     config = QModelFits(source=fitted.config.source, fits=fitted.config.fits[:1])
     again = fitted_source(config, fitted.runs[0].path.parent / "other")
     assert again.runs[0].path == fitted.runs[0].path
 
 
-@pytest.mark.parametrize("claim", CONFIGS)
-def test_a_claim_measures_what_the_paper_states_and_is_drawn(claim, evidence):
-    done = reproduction(claim, evidence)
+@pytest.mark.parametrize("claim", CLAIMS_OF_RECOVERY)
+def test_a_claim_measures_what_the_paper_states_and_is_drawn(claim, reproduction):
+    done = reproduction(claim)
     stated = {figure.figure for figure in read_paper(RESULTS) if figure.claim == claim}
     assert stated <= done.result.figures.keys()
     with house_style():
         draw_claim(done).canvas.draw()
 
 
-def test_figures_are_those_of_the_models(evidence):
-    figures = reproduction("recovered-qmodel", evidence).result.figures
+def test_figures_are_those_of_the_models(evidence, reproduction):
+    figures = reproduction("recovered-qmodel").result.figures
     firsts = [fitted.of("distilled")[0] for fitted in evidence.values()]
     assert figures["distilled_agreement_test_panel"].values == pytest.approx(
         [100 * seen(run, "test").agreement for run in firsts]
@@ -108,9 +97,9 @@ def test_figures_are_those_of_the_models(evidence):
     }
 
 
-def test_interventions_are_those_of_the_first_fits(evidence):
-    figures = reproduction("message-interventions", evidence).result.figures
-    found = broken(evidence["qmodels-0"].of("faithful")[0])
+def test_interventions_are_those_of_the_first_fits(evidence, reproduction):
+    figures = reproduction("message-interventions").result.figures
+    found = intervention_effects(evidence["qmodels-0"].of("faithful")[0], PANEL)
     assert figures["deletion_drop"].values[0] == found.deleted.accuracy_drop
     assert figures["quantum_drop"].values[0] == max(one.accuracy_drop for one in found.quantum)
     assert figures["deletion_drop_events"].low <= found.deleted.accuracy_drop
@@ -130,7 +119,7 @@ def test_channels_of_refits_are_compared_with_chance():
 @torch.no_grad()
 def test_a_stream_resumed_unchanged_gives_the_sources_own_logits(evidence):
     source = evidence["qmodels-0"].runs[0].source
-    model, events = source.model(), source.events
+    model, events = source.model(), source.events()
     done = model.run(events)
     stream = done.stream
     for block, update in enumerate([torch.zeros_like(stream), *done.updates]):
@@ -141,7 +130,7 @@ def test_a_stream_resumed_unchanged_gives_the_sources_own_logits(evidence):
 @torch.no_grad()
 def test_effects_in_the_source_are_those_of_taking_the_message_away(evidence):
     run = evidence["qmodels-0"].of("faithful")[0]
-    model, source, events = run.model, run.source.model(), panel_events(TINY, "causal", every=32)
+    model, source, events = run.model, run.source.model(), every_event(run.source, "causal", 32)
     found = compare(model, source, events)
     place = int(found.writer[0])
     quantum, writer = divmod(place, model.config.writers)
@@ -159,8 +148,6 @@ def test_effects_in_the_source_are_those_of_taking_the_message_away(evidence):
 
 
 def test_a_prediction_that_is_right_correlates_perfectly():
-    from quantascope.claims.source_faithfulness import Comparison
-
     value = np.arange(60.0)
     one = Comparison(np.repeat([0, 1], 30), value, {"message": 2 * value, "component": -(value**3)})
     assert (one.correlation("message"), one.within_writers("message")) == (pytest.approx(1), pytest.approx(1))
@@ -168,17 +155,16 @@ def test_a_prediction_that_is_right_correlates_perfectly():
     assert one.mean_effect("message") == 59
 
 
-def test_each_variation_of_the_frontier_changes_one_thing_and_is_drawn(tmp_path):
+def test_each_variation_of_the_frontier_changes_one_thing_and_is_drawn(models, runs_folder):
     full = CLAIMS["qmodel-frontier"].presets["full"]
     assert full.source.seed == 100
     assert all(len(changes) == 1 for name, changes in full.variations.items() if name != "base")
     assert len({fit.hash() for fit in full.job.fits}) == len(full.variations)
-    base = MODELS.distilled.model_copy(update={"source": TINY})
     varied = {"base": {}, "detached": {"model.gate_gradients": False}}
-    config = QModelFrontier(source=TINY, base=base, variations=varied)
-    evidence = {"frontier": fitted_source(config.job, tmp_path / "frontier")}
+    config = QModelFrontier(source=models.source, base=models.distilled, variations=varied)
+    evidence = {"frontier": fitted_source(config.job, runs_folder / "frontier")}
     figures = CLAIMS["qmodel-frontier"].measure(config, evidence)
     assert figures["agreement_base"].mean != figures["agreement_detached"].mean
     result = Result.of("qmodel-frontier", "quick", config, figures, {})
     with house_style():
-        draw_claim(Reproduction(result, config, evidence, tmp_path)).canvas.draw()
+        draw_claim(Reproduction(result, config, evidence, runs_folder)).canvas.draw()

@@ -8,39 +8,19 @@ import pytest
 from quantascope.claims import semantics
 from quantascope.claims.claim import Reproduction
 from quantascope.claims.figures import draw_claim
-from quantascope.claims.recovered_models import RecoveredModels
 from quantascope.claims.register import CLAIMS
 from quantascope.claims.result import Result
 from quantascope.claims.scoreboard import read_paper
 from quantascope.claims.semantics import Explained, ExplainedSource, Semantics, explained_source, measure
-from quantascope.models import TransformerConfig
-from quantascope.qmodel.recovered.fit import FIT_PRESETS, Pool
 from quantascope.report.figures.style import house_style
-from quantascope.sources.trained import NamingSource
-from quantascope.training import OptimizerConfig
 
 RESULTS = Path(__file__).parents[2] / "results"
-TINY = NamingSource(
-    model=TransformerConfig(blocks=2, width=8, hidden=16),
-    steps=24,
-    optimizer=OptimizerConfig(name="sgd", learning_rate=0.1),
-    intervals=3,
-    replays=3,
-)
-SHORT = {"updates": 8, "parts": 6, "threshold": 0.02}
-CONFIG = Semantics(
-    models=RecoveredModels(
-        source=TINY,
-        seeds=(0,),
-        fit_seeds=(0, 1),
-        distilled_fit_seeds=(0,),
-        faithful=FIT_PRESETS["faithful"].model_copy(update=SHORT),
-        distilled=FIT_PRESETS["distilled"].model_copy(update={**SHORT, "pool": Pool(numbers=12, inputs=6)}),
-    ),
-    calibration="priority",
-    test="causal",
-    permutations=2,
-)
+
+
+@pytest.fixture(scope="module")
+def config(models):
+    one_source = models.model_copy(update={"seeds": (0,), "distilled_fit_seeds": (0,)})
+    return Semantics(models=one_source, calibration="priority", test="causal", permutations=2)
 
 
 def explained(f1: list[float | None], constant: list[float], tells: list[bool], zeros: list[float]) -> Explained:
@@ -71,10 +51,10 @@ def explained(f1: list[float | None], constant: list[float], tells: list[bool], 
     return Explained(names, pl.DataFrame(found))
 
 
-def test_figures_count_what_the_tables_hold():
+def test_figures_count_what_the_tables_hold(config):
     one = explained([0.9, 0.75, 0.5, None], [0.4, 0.76, 0.1, 0.0], [True, False, True, False], [0.25, 0.12])
     source = ExplainedSource(one, {"faithful": [one, one], "distilled": [one]})
-    figures = measure(CONFIG, {"a": source, "b": source})
+    figures = measure(config, {"a": source, "b": source})
     expected = {
         "median_f1_quanta": 0.75,
         "quanta_above_0_7": 2,
@@ -100,25 +80,22 @@ def test_figures_count_what_the_tables_hold():
     assert "factors_median_f1_writers" not in figures
 
 
-def test_every_figure_that_the_paper_states_is_measured(evidence):
+def test_every_figure_that_the_paper_states_is_measured(config, evidence):
     stated = {figure.figure for figure in read_paper(RESULTS) if figure.claim == "semantics"}
-    assert stated <= set(measure(CONFIG, evidence))
+    assert stated <= set(measure(config, evidence))
     assert len(stated) == 6
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("semantics")
+def evidence(config, runs_folder):
+    return {
+        label: explained_source(job, runs_folder / label) for label, job in semantics.CLAIM.runs(config).items()
+    }
 
 
-@pytest.fixture(scope="module")
-def evidence(folder):
-    return {label: explained_source(job, folder / label) for label, job in semantics.CLAIM.runs(CONFIG).items()}
-
-
-def test_names_are_made_once_and_kept(evidence, folder):
-    [(label, job)] = semantics.CLAIM.runs(CONFIG).items()
-    path = folder / label
+def test_names_are_made_once_and_kept(config, evidence, runs_folder):
+    [(label, job)] = semantics.CLAIM.runs(config).items()
+    path = runs_folder / label
     kept = sorted(file.name for file in path.glob("*.parquet"))
     assert len(kept) == 2 * (1 + 2 + 1)
     before = [(path / name).stat().st_mtime_ns for name in kept]
@@ -127,9 +104,9 @@ def test_names_are_made_once_and_kept(evidence, folder):
     assert again.factors.names.equals(evidence[label].factors.names)
 
 
-def test_the_figure_is_drawn(evidence, tmp_path):
-    result = Result.of("semantics", "quick", CONFIG, CLAIMS["semantics"].measure(CONFIG, evidence), {})
+def test_the_figure_is_drawn(config, evidence, tmp_path):
+    result = Result.of("semantics", "quick", config, CLAIMS["semantics"].measure(config, evidence), {})
     with house_style():
-        figure = draw_claim(Reproduction(result, CONFIG, evidence, tmp_path))
+        figure = draw_claim(Reproduction(result, config, evidence, tmp_path))
         figure.savefig(tmp_path / "figure.png")
     assert [axes.get_title(loc="left")[:8] for axes in figure.axes] == ["$\\bf{(a)", "$\\bf{(b)", "$\\bf{(c)"]

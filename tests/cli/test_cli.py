@@ -217,7 +217,7 @@ def test_ctrl_c_ends_a_sweep_with_code_130_and_the_same_command_finishes_it(tmp_
     _, stderr = process.communicate(timeout=30)
     assert process.returncode == 130
     said = [line for line in stderr.splitlines() if not line.startswith("[")]
-    assert said == ["quantascope: interrupted; the same command takes up where it stopped"]
+    assert said == ["quantascope: interrupted; run the same command to resume"]
     assert not (folder / "result.json").exists()
     assert main(arguments) == 0
     figures = [json.loads((f / "result.json").read_text())["figures"] for f in (folder, reproduced)]
@@ -228,7 +228,7 @@ def test_ctrl_c_while_workers_start_is_one_line_too(tmp_path):
     process = interrupt(reproduce_in(tmp_path / "flat"), until=tmp_path / "flat" / "config.json")
     _, stderr = process.communicate(timeout=60)
     said = [line for line in stderr.splitlines() if not line.startswith("[")]
-    assert said == ["quantascope: interrupted; the same command takes up where it stopped"]
+    assert said == ["quantascope: interrupted; run the same command to resume"]
     assert process.returncode == 130
 
 

@@ -27,7 +27,7 @@ def test_training_shows_accuracy_by_panel_and_length(run, capsys):
     assert main(["train", "number-naming", "--out", str(run), "--json", "--set", *TINY]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["steps"] == 6
-    assert {"panel": "training", "digits": "all", "numbers": 300}.items() <= told["accuracy"][0].items()
+    assert {"panel": "training", "length": "all", "inputs": 300}.items() <= told["accuracy"][0].items()
 
 
 def test_a_sound_run_passes_the_audit_and_a_damaged_one_does_not(run, tmp_path, capsys):
@@ -60,9 +60,9 @@ def test_discovery_prints_quanta_and_keeps_factors_and_a_picture(run, capsys):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["discover", "nowhere"], "nowhere is not a run; make one with quantascope train number-naming"),
+        (["discover", "nowhere"], "there is no folder nowhere; give a run folder"),
         (["audit", "nowhere"], "there is no folder nowhere"),
-        (["train", "number-naming", "--out", "x", "--set", "stepz=3"], "unknown key 'stepz' in NamingSource"),
+        (["train", "number-naming", "--out", "x", "--set", "stepz=3"], "unknown key 'stepz' in SourceConfig"),
     ],
 )
 def test_mistakes_are_answered_in_one_line(arguments, complaint, capsys):

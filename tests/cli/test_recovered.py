@@ -43,11 +43,11 @@ def test_channels_are_listed_where_they_are_few_and_counted_where_they_are_many(
 @pytest.mark.parametrize("number", ["346", "800", "999999"])
 def test_a_trace_is_a_table_a_picture_and_json(run, number, capsys):
     assert main(["trace", str(run), number]) == 0
-    assert f"{int(number):,}: the faithful Q-model says" in capsys.readouterr().out
+    assert f"{number}: the faithful Q-model says" in capsys.readouterr().out
     assert (run / "qmodel" / "faithful" / f"trace-{number}.png").is_file()
     assert main(["trace", str(run), number, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["number"] == int(number)
+    assert told["input"] == number
     assert [step["token"] for step in told["steps"]] == told["output"]
 
 
@@ -59,10 +59,10 @@ def test_a_trace_is_a_table_a_picture_and_json(run, number, capsys):
         (["trace", "RUN", "7", "--preset", "distilled"], "has no distilled Q-model; make it with quantascope fit"),
         (["fit", "RUN", "--set", "updatez=3"], "unknown key 'updatez' in RecoveredFit; did you mean 'updates'?"),
         (["fit", "RUN", "--set", "updates=5"], "belongs to another config"),
-        (["fit", "RUN", "--set", "threshold=0.01"], "'threshold' is not for --set, it comes from the run"),
+        (["fit", "RUN", "--set", "threshold=0.01"], "'threshold' is not for --set, it comes from the source"),
         (["fit", "RUN", "--set", "source.seed=1"], "'source.seed' is not for --set"),
         (["fit", "RUN", "--set", "preset=distilled"], "'preset' is not for --set"),
-        (["fit", "nowhere"], "nowhere is not a run"),
+        (["fit", "nowhere"], "there is no folder nowhere; give a run folder"),
     ],
 )
 def test_mistakes_are_answered_in_one_line(run, arguments, complaint, capsys):

@@ -7,14 +7,15 @@ import pytest
 import torch
 from torch import nn
 
-from quantascope.discovery import ModuleLosses, priority_field
 from quantascope.discovery import field as field_module
+from quantascope.discovery import priority_field
 from quantascope.discovery.differences import Differences
 from quantascope.discovery.linearized import Linearized, NotTwiceDifferentiable
 from quantascope.discovery.memory import PeakMemory
 from quantascope.models import Transformer, TransformerConfig
-from quantascope.models.hugging_face import causal_lm_losses, read_pretrained
+from quantascope.models.hugging_face import causal_lm_losses, read_weights
 from quantascope.runs.errors import InvalidConfig, RunMismatch
+from quantascope.sources.losses import ModuleLosses
 from quantascope.tasks.number_naming import POSITIONS, VOCABULARY, naming_events
 from quantascope.training import Recorder, Trajectory
 
@@ -181,7 +182,7 @@ def gpt2(tmp_path_factory):
         optimizer.zero_grad()
         causal_lm_losses(model, tokens).mean().backward()
         optimizer.step()
-    return Trajectory.open(folder, reader=read_pretrained), tokens, build
+    return Trajectory.open(folder, reader=read_weights), tokens, build
 
 
 def test_a_model_with_fused_attention_gets_the_field_of_its_plain_form(gpt2):

@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,42 +16,42 @@ from quantascope.claims import recover_quanta, seed_stability
 from quantascope.claims.recover_quanta import RecoverQuanta
 from quantascope.discovery import Factors, explained_share, factorize
 from quantascope.discovery.audit import audit_run, first_order_field
-from quantascope.discovery.discover import discover, event_map, layer_sums, measure_field
-from quantascope.models import TransformerConfig
-from quantascope.report.tables import print_discovery
+from quantascope.discovery.discover import discover, event_map, layer_sums, read_factors, typical_words
+from quantascope.discovery.measure import measure_field
+from quantascope.discovery.nulls.beside import explained_by_svd, explained_in_training, packets, surrogates
+from quantascope.report.discovery import discovery_json, print_discovery
 from quantascope.runs.artefact import read_facts, write_tensors
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.runs.run_directory import RunDirectory
-from quantascope.sources.trained import NamingSource, learn_naming, naming_table, read_source
-from quantascope.training import OptimizerConfig
-
-TINY = NamingSource(
-    model=TransformerConfig(blocks=2, width=8, hidden=16),
-    steps=24,
-    optimizer=OptimizerConfig(name="sgd", learning_rate=0.1),
-    intervals=6,
-    replays=3,
+from quantascope.sources.open import open_source
+from quantascope.sources.trained import (
+    SourceConfig,
+    accuracy_table,
+    read_source,
+    source_config,
+    source_summary,
+    train_source,
 )
 
 
-@pytest.fixture(scope="session")
-def source(tmp_path_factory):
-    return learn_naming(TINY, tmp_path_factory.mktemp("sources") / "tiny")
+@pytest.fixture
+def source(tiny_source):
+    return tiny_source
 
 
-@pytest.fixture(scope="session")
-def found(source):
-    return discover(source, rule="path", threshold=0.02)
+@pytest.fixture(scope="module")
+def found(tiny_source):
+    return discover(tiny_source, rule="path", threshold=0.02)
 
 
 def test_checkpoints_are_kept_where_priority_is_measured_and_where_a_q_model_replays(source):
-    assert source.config.interval_steps == [0, 4, 8, 12, 16, 20, 24]
-    assert source.config.replay_steps == [1, 12, 24]
-    assert source.trajectory.steps.tolist() == [0, 1, 4, 8, 12, 16, 20, 24]
+    assert source.steps == [0, 4, 8, 12, 16, 20, 24]
+    assert source.replay_steps == (1, 12, 24)
+    assert source.checkpoints.steps.tolist() == [0, 1, 4, 8, 12, 16, 20, 24]
 
 
 def test_the_papers_source_keeps_the_stated_checkpoints():
-    paper = NamingSource()
+    paper = SourceConfig()
     assert paper.interval_steps == [*range(0, 5001, 125)]
     assert len(paper.replay_steps) == 200
     assert paper.replay_steps[:3] == [1, 26, 51]
@@ -60,34 +61,47 @@ def test_every_step_has_its_loss(source):
     assert len(source.step_loss) == 24
     assert source.step_loss[0] > source.step_loss[-1]
     assert source.rising_share == 0
+    assert source_summary(source) == {"steps": 24, "train_loss": source.step_loss[-1], "rising_share": 0}
 
 
-def test_a_source_is_read_from_its_folder(source):
-    again = read_source(source.path)
-    assert again.config == TINY
+def test_a_source_is_read_from_its_folder(source, tiny_config):
+    again = read_source(source.folder)
+    assert source_config(again) == tiny_config
+    assert again.identity == source.identity == tiny_config.hash()
     np.testing.assert_array_equal(again.step_loss, source.step_loss)
 
 
-def test_folders_that_are_no_source_say_what_they_are(tmp_path, source):
-    with pytest.raises(DamagedArtefact, match="is not a run; make one with quantascope train number-naming"):
+def test_folders_that_are_no_source_say_what_they_are(tmp_path, tiny_config):
+    with pytest.raises(DamagedArtefact, match=r"has no config\.json, so it is not a run; make one with"):
         read_source(tmp_path)
+    with pytest.raises(DamagedArtefact, match="is neither a run nor a folder of checkpoints; make a run with"):
+        open_source(tmp_path)
+    with pytest.raises(DamagedArtefact, match=r"there is no folder .*elsewhere; give a run folder"):
+        open_source(tmp_path / "elsewhere")
     save_file({"weight": torch.zeros(1)}, tmp_path / "model-10.safetensors")
-    with pytest.raises(DamagedArtefact, match="holds checkpoints but is not a run of number naming; measure your"):
-        read_source(tmp_path)
+    with pytest.raises(InvalidConfig, match="holds checkpoints; say what they were trained on with --data FILE"):
+        open_source(tmp_path)
     RunDirectory.open(tmp_path / "other", HSPLearner())
-    with pytest.raises(RunMismatch, match="is a run of HSPLearner, not of number naming"):
+    with pytest.raises(RunMismatch, match="is a run of 'forest', not of 'source'; make one with"):
         read_source(tmp_path / "other")
-    RunDirectory.open(tmp_path / "begun", TINY)
-    with pytest.raises(DamagedArtefact, match="is not trained to its end"):
-        read_source(tmp_path / "begun")
+    with pytest.raises(RunMismatch, match="is a run of 'forest', which is no source; make one with quantascope"):
+        open_source(tmp_path / "other")
+    RunDirectory.open(tmp_path / "begun", tiny_config)
+    for opened in (read_source, audit_run):
+        with pytest.raises(DamagedArtefact, match="is not trained to its end; quantascope train number-naming"):
+            opened(tmp_path / "begun")
 
 
 def test_the_table_of_accuracies_adds_up_over_lengths(source):
-    table = naming_table(source, ("training", "zero_gap"))
-    whole = table.filter(digits="all")
-    assert whole["numbers"].to_list() == [300, 4031]
-    parts = table.filter(panel="training").filter(table.filter(panel="training")["digits"] != "all")
-    assert parts["numbers"].sum() == 300
+    table = accuracy_table(source)
+    whole = table.filter(length="all")
+    assert whole["panel"].to_list() == ["training", "test", "zero_gap", "short_tail"]
+    assert whole["inputs"].to_list()[::2] == [300, 4031]
+    for panel, *figures in whole.drop("length").iter_rows():
+        parts = table.filter(panel=panel).filter(table.filter(panel=panel)["length"] != "all")
+        assert parts["inputs"].sum() == figures[0]
+        exact = (parts["exact"] * parts["inputs"]).sum() / parts["inputs"].sum()
+        assert exact == pytest.approx(figures[2])
 
 
 def test_factors_account_for_the_field_and_are_named_by_layer(found):
@@ -98,43 +112,55 @@ def test_factors_account_for_the_field_and_are_named_by_layer(found):
     assert found.trained.completeness == pytest.approx(1, abs=0.02)
     assert found.trained.reliable
     assert (found.explained > 0).all()
-    assert (found.explained <= found.explained_by_svd + 1e-9).all()
+    assert (found.explained <= explained_by_svd(found) + 1e-9).all()
     assert found.held_out_loss.shape == (7,)
     assert ((found.complexity >= 1) & (found.complexity <= 17)).all()
     assert set(found.acquired.tolist()) <= {4, 8, 12, 16, 20, 24}
-    json.dumps(found.to_json())
+    json.dumps(discovery_json(found))
 
 
 def test_the_event_map_is_a_share_of_each_words_events():
     supports = np.array([[True, True, False, False], [False, False, False, True]])
-    target = np.array([7, 7, 9, 9])
-    np.testing.assert_array_equal(event_map(supports, target, [7, 9]), [[1, 0], [0, 0.5]])
+    labels = ["one", "one", "two", "two"]
+    np.testing.assert_array_equal(event_map(supports, labels, ["one", "two"]), [[1, 0], [0, 0.5]])
+
+
+def test_typical_words_are_those_with_a_larger_share_inside_than_outside():
+    labels = ["six", "six", "and", "six", "and", "ten"]
+    inside = np.array([True, True, True, False, False, False])
+    assert typical_words(labels, inside) == ["six"]
+    assert typical_words(labels, ~inside) == ["ten"]
+    assert typical_words(labels, np.zeros(6, dtype=bool)) == []
 
 
 def test_fields_are_measured_once_and_kept(source, found, monkeypatch):
-    monkeypatch.setattr("quantascope.discovery.discover.priority_field", None)
+    monkeypatch.setattr("quantascope.discovery.measure.priority_field", None)
     again = measure_field(source, "path", "training")
     np.testing.assert_array_equal(again.values, found.trained.values)
-    assert not list((source.path / "priority").glob("*.parts"))
+    assert not list((source.folder / "priority").glob("*.parts"))
 
 
 def test_a_field_of_checkpoints_that_have_changed_since_is_refused(source, found, tmp_path):
-    path = shutil.copytree(source.path, tmp_path / "run")
-    file = path / "checkpoints" / "step-00000012.safetensors"
-    facts = read_facts(file)
-    changed = {name: 1.01 * value for name, value in load_file(file).items()}
-    write_tensors(file, changed, made_by=facts["config"], step=facts["step"], mass=facts["mass"])
+    path = shutil.copytree(source.folder, tmp_path / "run")
+    changed = {name: 1.01 * value for name, value in source.trajectory.at([12]).load(0).items()}
+    replace_checkpoint(path, 12, changed)
     with pytest.raises(RunMismatch, match="measured from another checkpoint of step 12; restore that, or remove"):
         measure_field(read_source(path), "path", "training")
 
 
 def test_a_layer_with_as_many_factors_as_are_looked_for_is_named(source, found, capsys):
-    assert found.ceiling == ""
+    assert found.full_layers == []
     many = discover(source, rule="path", threshold=1e-7)
-    assert many.ceiling.startswith("block 0, block 1: 16 factors are the most that are looked for in a layer")
-    assert [layer["full"] for layer in many.to_json()["layers"]] == [True, True]
+    assert many.full_layers == ["block 0", "block 1"]
+    assert [layer["full"] for layer in discovery_json(many)["layers"]] == [True, True]
     print_discovery(many)
-    assert "+ block 0, block 1: 16 factors are the most" in capsys.readouterr().out
+    assert "+ block 0, block 1: 16 factors are the most that are looked for in a layer" in capsys.readouterr().out
+
+
+def test_factors_of_a_field_that_accounts_for_nothing_are_warned_of(found):
+    wrong = replace(found.trained, values=found.trained.values[:, ::-1])
+    with pytest.warns(UserWarning, match=r"correlation -?0\.\d+ by event: factors of this field are not quanta"):
+        factorize(wrong)
 
 
 def test_a_threshold_that_nothing_reaches_is_refused_with_the_largest_share(source, found):
@@ -142,10 +168,20 @@ def test_a_threshold_that_nothing_reaches_is_refused_with_the_largest_share(sour
         discover(source, rule="path", threshold=0.99)
 
 
-def test_factors_are_kept_with_what_made_them(found):
+def test_factors_are_kept_with_what_made_them(source, found, tmp_path):
     file = found.save()
-    loaded = Factors.load(file, made_by=found.source.config.hash())
+    loaded = Factors.load(file, made_by=source.identity)
     np.testing.assert_array_equal(loaded.supports, found.factors.supports)
+    factors, about = read_factors(source)
+    np.testing.assert_array_equal(factors.curves, found.factors.curves)
+    assert (about["rule"], about["threshold"], about["layers"]) == ("path", 0.02, ["block 0", "block 1"])
+    with pytest.raises(DamagedArtefact, match="has no factors; find them with quantascope discover"):
+        read_factors(replace(source, folder=tmp_path))
+
+
+def test_a_panel_that_was_trained_on_is_not_held_out(source):
+    with pytest.raises(InvalidConfig, match="the panel 'training' is not held out; name another, such as"):
+        discover(source, panel="training")
 
 
 def test_an_unknown_panel_is_refused(source):
@@ -154,7 +190,7 @@ def test_an_unknown_panel_is_refused(source):
 
 
 def test_an_audit_of_a_sound_source_finds_nothing_and_reports_how_smooth_it_was(source):
-    report = audit_run(source.path)
+    report = audit_run(source.folder, source)
     assert report.findings == []
     assert report.rising_share == 0
     assert 0.5 < report.first_order_account < 2
@@ -163,44 +199,55 @@ def test_an_audit_of_a_sound_source_finds_nothing_and_reports_how_smooth_it_was(
     json.dumps(report.to_json())
 
 
-def test_an_audit_misses_a_checkpoint_and_sees_the_edge_of_stability(tmp_path):
-    wild = TINY.replace({"optimizer.name": "adam", "optimizer.learning_rate": 0.3})
-    path = learn_naming(wild, tmp_path / "wild").path
-    assert {finding.kind for finding in audit_run(path).findings} & {"rising loss", "first order", "jump"}
-    (path / "checkpoints" / "step-00000012.safetensors").unlink()
-    assert [f.says for f in audit_run(path).findings if f.kind == "missing step"] == ["step 12 is missing"]
+def test_an_audit_misses_a_checkpoint_and_sees_the_edge_of_stability(tmp_path, tiny_config):
+    wild = tiny_config.replace({"optimizer.name": "adam", "optimizer.learning_rate": 0.3})
+    source = train_source(wild, tmp_path / "wild")
+    kinds = {finding.kind for finding in audit_run(source.folder, source).findings}
+    assert kinds & {"rising loss", "first order", "jump"}
+    (source.folder / "checkpoints" / "step-00000012.safetensors").unlink()
+    # The series does not open any more, and is audited all the same.
+    for asked in (None, partial(read_source, source.folder)):
+        findings = audit_run(source.folder, asked).findings
+        assert [one.says for one in findings if one.kind == "missing step"] == ["step 12 is missing"]
 
 
 def test_an_audit_looks_at_the_first_order_account_event_by_event(source, monkeypatch):
     true = first_order_field(source)
     wrong = replace(true, values=true.values[:, ::-1])
     monkeypatch.setattr("quantascope.discovery.audit.first_order_field", lambda source: wrong)
-    report = audit_run(source.path)
+    report = audit_run(source.folder, source)
     assert report.first_order_account == pytest.approx(true.completeness)
     (finding,) = report.findings
     assert finding.kind == "first order"
     assert f"correlation {report.event_correlation:.2f} by event; the gradient rule does not" in finding.says
 
 
-def test_an_audit_sees_wrong_checkpoints_by_their_loss_even_the_first_and_one_in_line(source, tmp_path):
-    path = shutil.copytree(source.path, tmp_path / "run")
-    before, after = (source.trajectory.at([step]).load(0) for step in (8, 16))
-    wrong = {
-        0: TINY.replace({"seed": 1}).build().state_dict(),
-        12: {name: 0.7 * before[name] + 0.3 * after[name] for name in before},
-    }
-    for step, tensors in wrong.items():
-        file = path / "checkpoints" / f"step-{step:08d}.safetensors"
-        facts = read_facts(file)
-        write_tensors(file, tensors, made_by=TINY.hash(), step=step, mass=facts["mass"])
-    found = audit_run(path).findings
+def replace_checkpoint(path, step, tensors):
+    """Put other tensors into a checkpoint that goes on saying the same of itself."""
+    file = path / "checkpoints" / f"step-{step:08d}.safetensors"
+    facts = read_facts(file)
+    write_tensors(file, tensors, made_by=facts["config"], step=step, mass=facts["mass"])
+
+
+def test_an_audit_sees_checkpoints_in_line_with_the_others_by_their_loss_even_the_first(source, tmp_path):
+    path = shutil.copytree(source.folder, tmp_path / "run")
+    first, second, before, after = (source.trajectory.at([step]).load(0) for step in (0, 4, 8, 16))
+    replace_checkpoint(path, 0, {name: 1.1 * first[name] - 0.1 * second[name] for name in first})
+    replace_checkpoint(path, 12, {name: 0.7 * before[name] + 0.3 * after[name] for name in before})
+    found = audit_run(path, read_source(path)).findings
     assert [(finding.kind, finding.step) for finding in found] == [("other loss", 0), ("other loss", 12)]
     assert found[0].says.startswith("the checkpoint of step 0 has loss ")
     assert found[0].says.endswith(f"; in training it was {source.step_loss[0]:.4g}")
 
 
-def test_the_claims_measure_tiny_sources(tmp_path):
-    tiny = TINY.replace({"steps": 6, "intervals": 3})
+def test_an_audit_sees_a_first_checkpoint_of_another_seed(source, tmp_path, tiny_config):
+    path = shutil.copytree(source.folder, tmp_path / "run")
+    replace_checkpoint(path, 0, tiny_config.replace({"seed": 1}).build(source.task).state_dict())
+    assert [(one.kind, one.step) for one in audit_run(path).findings] == [("other run", 0)]
+
+
+def test_the_claims_measure_tiny_sources(tmp_path, tiny_config):
+    tiny = tiny_config.replace({"steps": 6, "intervals": 3})
     config = RecoverQuanta(
         source=tiny,
         seeds=(0, 1),
@@ -233,28 +280,29 @@ def test_the_claims_measure_tiny_sources(tmp_path):
         seed_stability.measure(seed_stability.SeedStability(seeds=(0,)), {"seed-0": sources["seed-0"]})
 
 
-def test_a_checkpoint_of_another_shape_stops_the_discovery(tmp_path):
-    path = learn_naming(TINY, tmp_path / "run").path
+def test_a_checkpoint_of_another_shape_stops_the_discovery(source, tmp_path):
+    path = shutil.copytree(source.folder, tmp_path / "run")
+    shutil.rmtree(path / "priority")
     file = path / "checkpoints" / "step-00000008.safetensors"
     tensors = load_file(file)
     tensors["head.bias"] = tensors["head.bias"][:-1].clone()
-    about = {"quantascope": json.dumps({"config": TINY.hash(), "step": 8, "mass": 0.8})}
+    about = {"quantascope": json.dumps({"config": source.identity, "step": 8, "mass": 0.8})}
     save_file(tensors, file, about)
-    with pytest.raises(DamagedArtefact, match=r"'head\.bias' is of shape \[43\] at step 8 and of shape \[44\]"):
+    with pytest.raises(DamagedArtefact, match=r"tensor 'head\.bias' is F32 \[43\], at the first step F32 \[44\]"):
         discover(read_source(path))
 
 
 def test_nulls_stand_beside_the_figures_and_are_the_same_at_every_call(found):
     for of, size in (("sets", found.factors.supports.sum(1)), ("events", 1)):
-        first, again = found.packets(of, 2), found.packets(of, 2)
+        first, again = packets(found, of, 2), packets(found, of, 2)
         assert (first[0].supports.sum(1) == size).all()
         np.testing.assert_array_equal(first[1].curves, again[1].curves)
         assert -1 <= found.improvement_correlation_of(first[0]) <= 1
         assert (found.complexity_of(first[0]) >= 1).all()
     for kind in ("loadings", "gaussian"):
-        first, again = found.surrogates(kind, 2), found.surrogates(kind, 2)
+        first, again = surrogates(found, kind, 2), surrogates(found, kind, 2)
         np.testing.assert_array_equal(first[1], again[1])
         assert (layer_sums(factorize(first[0]), 2) <= 1).all()
     np.testing.assert_allclose(
-        found.explained_in_training, explained_share(found.factors, found.trained.values), rtol=1e-4
+        explained_in_training(found), explained_share(found.factors, found.trained.values), rtol=1e-4
     )

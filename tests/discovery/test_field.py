@@ -14,7 +14,7 @@ from quantascope.discovery import field as field_module
 from quantascope.discovery import interval as interval_module
 from quantascope.discovery.field import PriorityField, priority_field, resolve_groups
 from quantascope.models import Transformer, TransformerConfig
-from quantascope.models.hugging_face import causal_lm_losses, read_pretrained
+from quantascope.models.hugging_face import causal_lm_losses, read_weights
 from quantascope.runs.artefact import read_facts
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.sources.losses import ModuleLosses, event_cross_entropy, examples_digest
@@ -464,7 +464,7 @@ def test_a_gradient_that_is_not_finite_names_layer_and_step(tmp_path, rule, comp
 def test_a_last_checkpoint_of_another_architecture_is_refused_for_a_plain_function(tmp_path):
     for step, name in enumerate(("weight", "weight", "other")):
         save_file({name: torch.ones(2) * (step + 1)}, tmp_path / f"step-{step}.safetensors")
-    with pytest.raises(DamagedArtefact, match=r"'weight' is missing at step 2 and of shape \[2\] at step 0"):
+    with pytest.raises(DamagedArtefact, match=r"step-2\.safetensors: tensor 'other' is F32 \[2\], at the first"):
         priority_field(
             Trajectory.open(tmp_path), lambda at, batch: batch @ at["weight"], {"all": "*"}, train=torch.eye(2)
         )
@@ -560,7 +560,7 @@ def test_a_hugging_face_causal_language_model_is_measured(tmp_path):
         causal_lm_losses(model, tokens).mean().backward()
         optimizer.step()
     groups = {f"layer {i}": f"gpt_neox.layers.{i}.*" for i in range(2)}
-    trajectory = Trajectory.open(tmp_path, reader=read_pretrained)
+    trajectory = Trajectory.open(tmp_path, reader=read_weights)
     field = priority_field(
         trajectory, ModuleLosses(model, causal_lm_losses), groups, train=tokens, rule="path", tolerance=1e-3
     )
@@ -572,4 +572,4 @@ def test_a_hugging_face_causal_language_model_is_measured(tmp_path):
 def test_a_folder_that_is_no_saved_model_is_refused(tmp_path):
     pytest.importorskip("transformers")
     with pytest.raises(DamagedArtefact, match=r"has no config\.json, so it is no saved model; save"):
-        read_pretrained((tmp_path / "model.safetensors",))
+        read_weights((tmp_path / "model.safetensors",))

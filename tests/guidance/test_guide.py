@@ -13,7 +13,8 @@ from quantascope.cli import main
 from quantascope.guidance.alignment import event_updates
 from quantascope.guidance.guide import GuidedLearner, batches_of, guidance_of, learn_guided
 from quantascope.models.saved import load_transformer
-from quantascope.qmodel.compiled.fit import learn_compiled, program_task, read_compiled
+from quantascope.qmodel.compiled.fit import learn_compiled, read_compiled
+from quantascope.qmodel.compiled.program_task import program_task
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
 
 PROGRAM = """
@@ -143,7 +144,7 @@ def test_prompts_are_aligned_along_the_teachers_words_and_not_learned(program, t
 def test_a_model_that_is_gone_is_made_again_from_its_run(program, teacher, tmp_path):
     whole = read_compiled(teacher)
     (teacher / "qmodel.safetensors").unlink()
-    with pytest.raises(DamagedArtefact, match="takes it up"):
+    with pytest.raises(DamagedArtefact, match="train compiled resumes it"):
         read_compiled(teacher)
     again = learn_compiled(whole.config, teacher)
     assert again.accuracy == whole.accuracy
@@ -252,7 +253,7 @@ def test_bad_input_is_told_in_one_line(program, teacher, failing, tmp_path):
     out = ["--out", str(tmp_path / "run")]
     blocks = ["--teacher", str(teacher), "--set", "model.blocks=2", "training.steps=5"]
     assert "3 levels cannot guide 2 blocks" in failing("guide", *out, *blocks)
-    assert "is not a run" in failing("guide", *out, "--teacher", str(tmp_path / "nowhere"))
+    assert "so it is not a run; make one with" in failing("guide", *out, "--teacher", str(tmp_path / "nowhere"))
     assert "there is no program 'no'" in failing(
         "train", "compiled", "--program", "no", "--out", str(tmp_path / "q")
     )
@@ -266,4 +267,4 @@ def test_bad_input_is_told_in_one_line(program, teacher, failing, tmp_path):
 def test_a_transformer_is_no_teacher(program, teacher, failing, tmp_path):
     learn_guided(guided(program, training__steps=2), tmp_path / "run", read_compiled(teacher))
     line = failing("guide", "--out", str(tmp_path / "other"), "--teacher", str(tmp_path / "run"))
-    assert "is a run of GuidedLearner, not of a Q-model" in line
+    assert "is a run of 'guided network', not of 'compiled Q-model'" in line

@@ -4,59 +4,52 @@ import numpy as np
 import pytest
 import torch
 
-from quantascope.discovery.discover import discover
-from quantascope.models import TransformerConfig, decode, predict
+from quantascope.discovery.discover import read_factors
+from quantascope.models import decode, predict
 from quantascope.qmodel.recovered import fit as recovered_learner
 from quantascope.qmodel.recovered.fidelity import (
     activity,
+    every_event,
     fidelity,
     gate_fidelity,
-    panel_events,
     summary,
     through_time,
 )
 from quantascope.qmodel.recovered.fit import (
-    END,
-    LONGEST_OUTPUT,
     Pool,
     Replays,
     fit_config,
     fit_run,
-    pool_numbers,
     read_fit,
 )
 from quantascope.qmodel.recovered.saved import QModel
 from quantascope.qmodel.recovered.trace import trace
 from quantascope.runs.errors import DamagedArtefact, Diverged, InvalidConfig
-from quantascope.sources.trained import NamingSource, learn_naming
+from quantascope.sources.trained import train_source
 from quantascope.tasks.events import PAD
 from quantascope.tasks.number_naming import PANELS, VOCABULARY, naming_events, prompt
-from quantascope.training import OptimizerConfig, Pace, train
+from quantascope.tasks.number_naming.task import pool_numbers
+from quantascope.training import Pace, train
 
-TINY = NamingSource(
-    model=TransformerConfig(blocks=2, width=8, hidden=16),
-    steps=24,
-    optimizer=OptimizerConfig(name="sgd", learning_rate=0.1),
-    intervals=6,
-    replays=3,
-)
+END = VOCABULARY.index("EOS")
+LONGEST = 10
+"""The longest name, with its end, has so many words."""
+
 SHORT = {"updates": 12, "parts": 4}
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory):
-    made = learn_naming(TINY, tmp_path_factory.mktemp("recovered") / "tiny")
-    discover(made, threshold=0.02).save()
-    return made
+def source(tiny_source):
+    return tiny_source
 
 
 @pytest.fixture(scope="module")
-def fitted(source):
-    return fit_run(source, fit_config(source, "faithful", SHORT))
+def fitted(tiny_fit):
+    return tiny_fit
 
 
 def test_existence_is_the_share_of_a_curve_before_a_step(source):
-    factors, _ = recovered_learner.read_factors(source)
+    factors, _ = read_factors(source)
     replays = Replays.of(source, factors)
     np.testing.assert_allclose(replays.existence(0), 0)
     np.testing.assert_allclose(replays.existence(24), 1, rtol=1e-6)
@@ -65,13 +58,13 @@ def test_existence_is_the_share_of_a_curve_before_a_step(source):
 
 
 def test_replays_are_what_the_source_does_at_its_checkpoints(source):
-    replays = Replays.of(source, recovered_learner.read_factors(source)[0])
+    replays = Replays.of(source, read_factors(source)[0])
     parts = replays.all(Pool(), parts=2, seed=0)
     assert len(parts) == 3 * 2
     model = source.model(12)
-    done, (first, second) = model.run(source.events), parts[2:4]
+    done, (first, second) = model.run(source.events()), parts[2:4]
     order = torch.tensor([int(i) for part in range(2) for i in range(part, 300, 2)])
-    rows = torch.cat([(source.events.example == example).nonzero().flatten() for example in order])
+    rows = torch.cat([(source.events().example == example).nonzero().flatten() for example in order])
     both = torch.cat([first.log_probability, second.log_probability])
     torch.testing.assert_close(both, done.logits.log_softmax(-1)[rows], atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(torch.cat([first.supports, second.supports], 1), replays.supports[:, rows])
@@ -80,13 +73,13 @@ def test_replays_are_what_the_source_does_at_its_checkpoints(source):
 
 @pytest.mark.parametrize("by", ["own", "final"])
 def test_inputs_of_the_pool_are_continued_by_the_source_and_have_no_labels(source, by):
-    replays = Replays.of(source, recovered_learner.read_factors(source)[0])
+    replays = Replays.of(source, read_factors(source)[0])
     (first, *_) = replays.all(Pool(numbers=9, inputs=5, continued_by=by), parts=1, seed=0)
     assert len(first.events) == 305
-    assert first.labelled.sum() == source.events.count
+    assert first.labelled.sum() == source.events().count
     numbers = pool_numbers(9, seed=0)[:5]
     speaker = source.model(1 if by == "own" else None)
-    said = decode(speaker, [prompt(n) for n in numbers], end=END, limit=LONGEST_OUTPUT, padding=PAD)
+    said = decode(speaker, [prompt(n) for n in numbers], end=END, limit=LONGEST, padding=PAD)
     assert first.events.target[first.events.example >= 300].tolist() == [t or END for out in said for t in out]
 
 
@@ -99,7 +92,7 @@ def test_the_pool_lies_outside_every_panel_and_is_even_over_lengths():
 
 def test_a_fit_is_read_back_and_lowers_the_loss(source, fitted):
     again = read_fit(source, "faithful")
-    torch.testing.assert_close(again.model(source.events), fitted.model(source.events))
+    torch.testing.assert_close(again.model(source.events()), fitted.model(source.events()))
     before = fit_run(source, fit_config(source, "faithful", {**SHORT, "updates": 12}))
     assert before.path == fitted.path
     alone = QModel.load(fitted.path)
@@ -107,7 +100,7 @@ def test_a_fit_is_read_back_and_lowers_the_loss(source, fitted):
 
 
 def test_a_fit_that_is_killed_resumes_to_the_same_bits(source, fitted, tmp_path, monkeypatch):
-    factors, _ = recovered_learner.read_factors(source)
+    factors, _ = read_factors(source)
 
     def dying(*args, objective, **kwargs):
         def until_six(model, batch, step):
@@ -149,7 +142,7 @@ def test_agreement_through_time_ends_with_that_of_the_finished_source(fitted):
     agree = fidelity(fitted, "causal").agree
     kept = torch.isin(fidelity(fitted, "causal").source.events.example, torch.arange(0, 512, 4))
     assert table["agreement"][-1] == pytest.approx(float(agree[kept].double().mean()))
-    events = panel_events(fitted.source.config, "causal", every=4)
+    events = every_event(fitted.source, "causal", 4)
     theirs, ours = fitted.source.model()(events).softmax(-1), fitted.model(events).softmax(-1)
     distance = (theirs - ours).abs().sum(-1).mean() / 2
     assert table["overlap"][-1] == pytest.approx(1 - float(distance), abs=1e-5)
@@ -161,12 +154,12 @@ def test_agreement_through_time_ends_with_that_of_the_finished_source(fitted):
 
 
 def test_a_trace_tells_what_was_executed(fitted):
-    told = trace(fitted, 346, {"L0.Q0": "a description"})
+    told = trace(fitted, "346", {"L0.Q0": "a description"})
     model = fitted.model
-    (output,) = decode(model, [prompt(346)], end=END, limit=LONGEST_OUTPUT, padding=PAD)
+    (output,) = decode(model, [prompt(346)], end=END, limit=LONGEST, padding=PAD)
     assert told.output == tuple(VOCABULARY[token] for token in output)
     assert told.right == ("three", "hundred", "forty", "six", "EOS")
-    assert told.to_json()["number"] == 346
+    assert told.to_json()["input"] == "346"
     events = naming_events([346])
     alone = activity(model, events)
     assert [unit.name for unit in told.steps[0].gates] == [
@@ -181,20 +174,22 @@ def test_a_trace_tells_what_was_executed(fitted):
         assert step.source_top[0][0] == step.source_token
 
 
-@pytest.mark.parametrize("number", [0, -3, 1_000_000])
+@pytest.mark.parametrize("number", ["0", "-3", "1000000"])
 def test_numbers_without_a_name_have_no_trace(fitted, number):
     with pytest.raises(InvalidConfig, match="give a number from 1 to 999,999"):
         trace(fitted, number)
 
 
-def test_what_is_missing_names_the_command_that_makes_it(tmp_path, source):
-    bare = learn_naming(TINY.model_copy(update={"steps": 2, "intervals": 2, "replays": 0}), tmp_path / "bare")
+def test_what_is_missing_names_the_command_that_makes_it(tmp_path, source, tiny_config):
+    bare = train_source(
+        tiny_config.model_copy(update={"steps": 2, "intervals": 2, "replays": 0}), tmp_path / "bare"
+    )
     with pytest.raises(DamagedArtefact, match="has no factors; find them with quantascope discover"):
         fit_config(bare, "faithful", {})
     with pytest.raises(DamagedArtefact, match="has no distilled Q-model; make it with quantascope fit"):
         read_fit(source, "distilled")
-    factors, _ = recovered_learner.read_factors(source)
-    with pytest.raises(InvalidConfig, match="kept no checkpoints to replay; train it with --set replays=200"):
+    factors, _ = read_factors(source)
+    with pytest.raises(InvalidConfig, match="kept no checkpoints to replay; train it anew with --set replays=200"):
         Replays.of(bare, factors)
     nothing = factors.chosen(np.zeros(len(factors), dtype=bool))
     with pytest.raises(InvalidConfig, match=r"has no factors; lower the threshold"):
@@ -202,7 +197,7 @@ def test_what_is_missing_names_the_command_that_makes_it(tmp_path, source):
 
 
 def test_a_fit_that_diverges_says_so(source, tmp_path):
-    factors, _ = recovered_learner.read_factors(source)
+    factors, _ = read_factors(source)
     wild = fit_config(source, "faithful", {**SHORT, "learning_rate": 1e6})
     with pytest.raises(Diverged, match="training diverged at step"):
         recovered_learner.fit_recovered(wild, source, factors, tmp_path / "wild")

@@ -29,7 +29,7 @@ def test_another_config_is_told_what_differs(tmp_path):
     RunDirectory.open(tmp_path / "run", Walk())
     with pytest.raises(RunMismatch, match=r"another config \(steps: 3 -> 4\)"):
         RunDirectory.open(tmp_path / "run", Walk(steps=4))
-    with pytest.raises(RunMismatch, match="a run of Walk, not of Swim"):
+    with pytest.raises(RunMismatch, match="a run of 'Walk', not of 'Swim'; choose another folder"):
         RunDirectory.open(tmp_path / "run", Swim())
 
 

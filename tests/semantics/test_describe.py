@@ -33,9 +33,8 @@ def brute_force(properties: Properties, active: np.ndarray, judged: np.ndarray) 
     return max(scored, key=lambda pair: pair[0])
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("atoms", [1, 5, 24])
-def test_the_search_finds_what_brute_force_finds(seed, atoms):
+@pytest.mark.parametrize(("atoms", "seed"), [*itertools.product([1, 5], range(6)), (24, 0), (24, 1)])
+def test_the_search_finds_what_brute_force_finds(atoms, seed):
     rng = np.random.default_rng(seed)
     properties = table(rng.random((atoms, 60)) < rng.random((atoms, 1)))
     judged = rng.random((4, 60)) < 0.8

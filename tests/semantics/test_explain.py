@@ -1,6 +1,7 @@
 """From a small source, its factors and its Q-model to names."""
 
 import json
+import shutil
 
 import numpy as np
 import polars as pl
@@ -8,34 +9,24 @@ import pytest
 
 from quantascope.cli import main
 from quantascope.discovery import assign
-from quantascope.discovery.discover import discover, measure_field
-from quantascope.models import TransformerConfig
-from quantascope.qmodel.recovered.fidelity import activity, panel_events
-from quantascope.qmodel.recovered.fit import fit_config, fit_run, read_factors
+from quantascope.discovery.discover import read_factors
+from quantascope.discovery.measure import measure_field
+from quantascope.qmodel.recovered.fidelity import activity
 from quantascope.report.explanation import explanation_markdown
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig
-from quantascope.semantics import explain as explanation
-from quantascope.semantics.explain import (
-    LIBRARY,
+from quantascope.semantics import subjects
+from quantascope.semantics.explain import Explanation, explain
+from quantascope.semantics.subjects import (
     QUANTUM,
     WRITER,
-    Explanation,
-    explain,
     factor_subject,
-    naming_table,
+    find_subject,
     qmodel_subject,
     subject_of,
 )
-from quantascope.sources.trained import NamingSource, learn_naming, panel_numbers
-from quantascope.training import OptimizerConfig
+from quantascope.semantics.tables import property_table
+from quantascope.sources.trained import read_source
 
-TINY = NamingSource(
-    model=TransformerConfig(blocks=2, width=8, hidden=16),
-    steps=24,
-    optimizer=OptimizerConfig(name="sgd", learning_rate=0.1),
-    intervals=3,
-    replays=3,
-)
 PANELS = {"calibration": "priority", "test": "causal"}
 PROGRAM = """
 from quantascope.program import Registry, when
@@ -77,15 +68,13 @@ task = SequenceTask(
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory):
-    made = learn_naming(TINY, tmp_path_factory.mktemp("explained") / "tiny")
-    discover(made, threshold=0.02).save()
-    return made
+def source(tiny_source):
+    return tiny_source
 
 
 @pytest.fixture(scope="module")
-def fitted(source):
-    return fit_run(source, fit_config(source, "faithful", {"updates": 12, "parts": 4}))
+def fitted(tiny_fit):
+    return tiny_fit
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +84,7 @@ def program(tmp_path_factory):
     def written(left_out: int = 0) -> str:
         file = tmp_path_factory.mktemp("program") / "naming.py"
         file.write_text(PROGRAM.replace("LEFT_OUT", str(left_out)))
-        return str(file)
+        return f"{file}:predict"
 
     return written
 
@@ -117,7 +106,7 @@ def test_supports_of_factors_are_those_that_frozen_curves_assign(source):
 
 def test_gates_are_judged_everywhere_and_writers_where_their_owner_is_active(fitted):
     units = qmodel_subject(fitted).units("causal")
-    seen = activity(fitted.model, panel_events(TINY, "causal"))
+    seen = activity(fitted.model, fitted.source.events("causal"))
     np.testing.assert_array_equal(units[QUANTUM].active, seen.gates)
     assert units[QUANTUM].judged.all()
     for place, name in enumerate(units[WRITER].names):
@@ -134,7 +123,7 @@ def test_the_table_holds_every_unit_the_best_told_first(explained, fitted):
     assert table.filter(pl.col("f1").is_null())["description"].str.starts_with("constant").all()
     np.testing.assert_allclose(named["gain"], named["f1"] - named["constant"])
     assert ((named["low"] <= named["f1"]) & (named["f1"] <= named["high"])).all()
-    zeros = explained.zero_table()
+    zeros = explained.detector_table()
     assert zeros["says"].to_list()[:2] == ["zero at units", "zero at tens"]
     assert set(zeros["kind"]) == {QUANTUM, WRITER}
 
@@ -150,37 +139,37 @@ def test_the_same_table_stands_in_parquet_markdown_and_the_trace(explained, fitt
     assert f"| {best['unit']} | {best['description']} | {best['f1']:.3f} |" in text
 
 
-def test_a_program_of_the_task_lends_its_words(program):
-    numbers = tuple(number for number in panel_numbers(TINY, "priority") if number > 20)
-    table, ours = naming_table(program(), numbers), naming_table(LIBRARY, numbers)
+def test_a_program_of_the_task_lends_its_words(source, program):
+    table, ours = property_table(source, "priority", program()), property_table(source, "priority", "task")
     np.testing.assert_array_equal(table.atom("STAGE=end"), ours.atom("emit EOS"))
     with pytest.raises(InvalidConfig, match="writes other outputs than the source was trained on"):
-        naming_table(program(left_out=1), numbers)
+        property_table(source, "priority", program(left_out=1))
 
 
 def test_panels_that_share_inputs_are_refused(source):
     with pytest.raises(InvalidConfig, match="panels test and causal share 512 inputs"):
-        explain(subject_of(source.path, units="factors"), calibration="test", test="causal")
+        explain(subject_of(source, units="factors"), calibration="test", test="causal")
     with pytest.raises(InvalidConfig, match="there is no panel 'holdout'"):
-        explain(subject_of(source.path, units="factors"), calibration="holdout")
+        explain(subject_of(source, units="factors"), calibration="holdout")
 
 
 def test_what_is_explained_is_the_q_model_if_there_is_one(fitted, source, tmp_path):
-    assert subject_of(source.path).says.startswith("faithful Q-model")
-    assert subject_of(source.path, units="factors").says.startswith("factors")
-    bare = learn_naming(TINY, tmp_path / "bare")
+    assert subject_of(source).title.startswith("faithful Q-model")
+    assert subject_of(source, units="factors").title.startswith("factors")
+    kept = shutil.ignore_patterns("qmodel", "factors.safetensors")
+    bare = read_source(shutil.copytree(source.folder, tmp_path / "bare", ignore=kept))
     with pytest.raises(DamagedArtefact, match="has no factors; find them with quantascope discover"):
-        subject_of(bare.path)
+        subject_of(bare)
     with pytest.raises(DamagedArtefact, match="has no faithful Q-model; make it with quantascope fit"):
-        subject_of(bare.path, units="qmodel")
+        subject_of(bare, units="qmodel")
 
 
 def test_factors_of_a_field_that_fails_are_named_with_a_warning(source, monkeypatch):
     factors, facts = read_factors(source)
     assert facts["reliable"]
-    assert subject_of(source.path, units="factors").warning is None
-    monkeypatch.setattr(explanation, "read_factors", lambda source: (factors, facts | {"reliable": False}))
-    assert "no quanta" in subject_of(source.path, units="factors").warning
+    assert subject_of(source, units="factors").warning is None
+    monkeypatch.setattr(subjects, "read_factors", lambda source: (factors, facts | {"reliable": False}))
+    assert "no quanta" in subject_of(source, units="factors").warning
 
 
 def test_a_run_without_any_factor_is_refused(source):
@@ -197,23 +186,23 @@ def test_gates_of_a_compiled_q_model_are_named_by_its_program(program, tmp_path,
     capsys.readouterr()
     assert main(["explain", run, "--workers", "1", "--permutations", "2", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert (told["calibration"], told["test"], told["zeros"]) == ("development", "evaluation", [])
+    assert (told["calibration"], told["test"], told["detectors"]) == ("development", "evaluation", [])
     names = {row["unit"]: row for row in told["names"]}
     assert names["STAGE"]["description"] == "constant: always active"
     assert names["END"]["description"] in ("STAGE=end", "END")
     assert names["WORD"]["f1"] > 0.95
     assert names["WORD"]["tells"]
-    with pytest.raises(InvalidConfig, match="speaks its program's words"):
-        subject_of(tmp_path / "run", units="factors")
+    with pytest.raises(InvalidConfig, match="is described in its program's words"):
+        find_subject(run, units="factors")
 
 
 def test_the_command_prints_and_keeps_the_names(fitted, capsys):
-    run = fitted.source.path
+    run = fitted.source.folder
     arguments = ["explain", str(run), "--calibration", "priority", "--test", "causal", "--permutations", "2"]
     assert main([*arguments, "--workers", "1"]) == 0
     shown = capsys.readouterr().out
     assert "Quanta: faithful Q-model of" in shown
-    assert "Zeros, told by a single writer" in shown
+    assert "Properties, and the single writer that detects each best" in shown
     assert (run / "qmodel" / "faithful" / "semantics.md").read_text().startswith("# Units in words")
     assert main([*arguments, "--workers", "1", "--units", "factors", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -226,7 +215,7 @@ def test_the_command_prints_and_keeps_the_names(fitted, capsys):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["explain", "nowhere"], "nowhere is not a run; make one with quantascope train number-naming"),
+        (["explain", "nowhere"], "there is no folder nowhere; give a run folder"),
         (["explain", "nowhere", "--units", "neurons"], "invalid choice 'neurons'"),
     ],
 )

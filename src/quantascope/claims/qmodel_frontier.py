@@ -51,7 +51,7 @@ class QModelFrontier(Config):
     @property
     def job(self) -> QModelFits:
         """All fits, in the order of the variations."""
-        known = {"source": self.source.model_dump(mode="json")}
+        known = {"source": self.source.hash()}
         return QModelFits(
             source=self.source,
             fits=tuple(self.base.replace({**known, **changes}) for changes in self.variations.values()),

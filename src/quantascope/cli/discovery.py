@@ -4,6 +4,7 @@ WHERE is a run folder, `FILE.py:NAME` of a `Source`, or a folder of Hugging Face
 """
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -50,8 +51,8 @@ def audit(
         source = open_source(where)
         report = audit_run(source.checkpoints.files[0][0].parent, source)
     else:
-        source = open_source(where, task=task, data=data, branch=branch) if is_run(path) or data else None
-        report = audit_run(path, source, branch=branch, pickles=pickles)
+        opened = partial(open_source, where, task=task, data=data, branch=branch)
+        report = audit_run(path, opened if is_run(path) or data else None, branch=branch, pickles=pickles)
     if json:
         print_json(report.to_json())
     else:

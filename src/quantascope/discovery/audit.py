@@ -6,6 +6,7 @@ first-order account that is far from the true loss change, in sum or event by ev
 priority does not measure what was learned.
 """
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from torch import Tensor
 from quantascope.discovery import PriorityField, priority_field
 from quantascope.sources.losses import TiedLosses
 from quantascope.sources.source import Source
+from quantascope.sources.trained import planned_steps
 from quantascope.training.audit import Finding, audit, reversed_series
 from quantascope.training.checkpoint_names import find_checkpoints
 
@@ -56,14 +58,20 @@ class AuditReport:
         return "\n".join([*lines, f"{self.path}: {self.checkpoints} checkpoints, {verdict}"])
 
 
-def audit_run(path: Path, source: Source | None = None, **series: Any) -> AuditReport:
-    """Audit a folder of checkpoints; with its source, also whether losses and updates are what training said."""
-    expected = source.steps if source else ()
-    findings = audit(path, expected=sorted({*expected, *(source.replay_steps if source else ())}), **series)
+def audit_run(path: Path, source: Source | Callable[[], Source] | None = None, **series: Any) -> AuditReport:
+    """Audit a folder of checkpoints; with its source, also whether losses and updates are what training said.
+
+    A function that opens the source is called only if the files are sound: a series with a gap does not open.
+    """
+    steps = {*source.steps, *source.replay_steps} if isinstance(source, Source) else planned_steps(path)
+    findings = audit(path, expected=sorted(steps), **series)
     checkpoints = len(find_checkpoints(path, **series))
-    if source and not findings:
-        findings = other_losses(source)
     if source is None or findings:
+        return AuditReport(path, checkpoints, findings)
+    if not isinstance(source, Source):
+        source = source()
+    findings = other_losses(source)
+    if findings:
         return AuditReport(path, checkpoints, findings)
     rising = source.rising_share
     if rising is not None and rising > MOST_RISING:

@@ -1,9 +1,17 @@
-"""Programs from files: `FILE.py` or `FILE.py:entry`."""
+"""Programs from files: `FILE.py` or `FILE.py:entry`.
+
+The module of a file has a name that holds its path. Where this module is imported, as in every worker process,
+such a name can be imported too, so that functions and classes of a user's file can be sent there.
+"""
 
 import importlib.util
 import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
+from urllib.parse import quote, unquote
 
 from quantascope.program.place import place_of
 from quantascope.program.registry import Program
@@ -43,8 +51,32 @@ def _read(file: Path) -> bytes:
         raise InvalidEntry(f"{file} cannot be read: {error.strerror}", "allow it to be read") from None
 
 
+_PREFIX = "program "
+
+
+def _module_name(file: Path) -> str:
+    """A name without dots, of which pickle would take the first part for a package."""
+    return _PREFIX + quote(str(file)).replace(".", "%2E")
+
+
+class _FileFinder(MetaPathFinder):
+    """Finds the module of a user's file by its name."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        file = Path(unquote(fullname.removeprefix(_PREFIX)))
+        if not fullname.startswith(_PREFIX) or not file.is_file():
+            return None
+        return importlib.util.spec_from_file_location(fullname, file)
+
+
+if not any(isinstance(finder, _FileFinder) for finder in sys.meta_path):
+    sys.meta_path.append(_FileFinder())
+
+
 def _run(file: Path, text: bytes) -> ModuleType:
-    name = f"program {file}"
+    name = _module_name(file)
     specification = importlib.util.spec_from_file_location(name, file)
     assert specification is not None, "a file that ends in .py"
     module = importlib.util.module_from_spec(specification)

@@ -22,8 +22,9 @@ _MOST_CHANNELS = 12
 
 def console() -> Console:
     """Where tables go: as wide as the terminal, or a fixed width in a file."""
-    terminal = Console()
-    return terminal if terminal.is_terminal else Console(width=_WIDTH_OF_A_LOG)
+    # A token such as [/INST] or :x: is no markup.
+    terminal = Console(markup=False, emoji=False)
+    return terminal if terminal.is_terminal else Console(width=_WIDTH_OF_A_LOG, markup=False, emoji=False)
 
 
 def text_table(*columns: str, title: str, names: int = 1) -> Table:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
+from quantascope.program.registry import Program
 from quantascope.program.source import split_entry
 from quantascope.programs import BUILT_IN
 from quantascope.qmodel.compiled.program_task import program_task
@@ -51,7 +52,9 @@ def property_table(source: Source, panel: str, asked: str | None = None) -> Prop
 
 
 def _user_table(asked: str, source: Source, panel: str) -> Properties:
-    function = load_name(asked, "a function from inputs to Properties")
+    function = load_name(asked, "a function from inputs to Properties, or a program")
+    if isinstance(function, Program):
+        return _program_table(source, panel, asked)
     if not callable(function):
         raise InvalidConfig(f"{asked} is no function; write def {split_entry(asked)[1]}(inputs) -> Properties")
     try:

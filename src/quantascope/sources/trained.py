@@ -15,7 +15,7 @@ from quantascope.runs.artefact import read_table, write_table
 from quantascope.runs.config import Config, Count, Positive
 from quantascope.runs.errors import DamagedArtefact
 from quantascope.runs.progress import Progress
-from quantascope.runs.run_directory import RunDirectory, read_run, read_settings
+from quantascope.runs.run_directory import RunDirectory, is_run, read_run, read_settings
 from quantascope.sources.losses import ModuleLosses
 from quantascope.sources.source import Source
 from quantascope.sources.user_file import check_named, keep_file
@@ -120,13 +120,25 @@ def train_source(
 
 def read_source(path: Path, *, task: str | None = None) -> Source:
     """The trained source in a run folder; a task in a file runs only if it is named, and is the one kept there."""
+    config = _trained_config(path)
+    check_named(path / KEPT_TASK, config.task, task, option="--task")
+    return _source(config, path, find_task(task or config.task))
+
+
+def planned_steps(path: Path) -> tuple[int, ...]:
+    """Steps at which the source trained at `path` keeps checkpoints; none for a folder of another kind."""
+    if not is_run(path) or read_run(path).kind != SourceConfig.KIND:
+        return ()
+    return _trained_config(path).training.checkpoints
+
+
+def _trained_config(path: Path) -> SourceConfig:
     config = read_run(path).parse(SourceConfig, make=MAKE)
     if not (path / METRICS).exists():
         raise DamagedArtefact(
             f"{path} is not trained to its end; quantascope train {config.task} --out {path} resumes it"
         )
-    check_named(path / KEPT_TASK, config.task, task, option="--task")
-    return _source(config, path, find_task(task or config.task))
+    return config
 
 
 def source_config(source: Source) -> SourceConfig:

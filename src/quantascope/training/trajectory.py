@@ -194,7 +194,7 @@ class Trajectory:
             layout = read_layout(shards, pickles=self.reader is load_pickles)
             first = first or layout
             if differs := difference(first, layout):
-                raise DamagedArtefact(f"{shards[0]}: {differs}; remove it, or restore it")
+                raise DamagedArtefact(f"{shards[0]}: {differs}; remove this checkpoint, or restore it")
 
     def digest(self, index: int) -> str:
         """A hash of the checkpoint's tensors: their names, dtypes, shapes and bytes."""
