@@ -7,7 +7,6 @@ import pytest
 
 from quantascope.cli import main
 from quantascope.program import compile_program
-from quantascope.program import patience as patience_module
 from quantascope.programs import find_program, find_task
 
 PROGRAM = """
@@ -142,9 +141,9 @@ def test_a_quantum_called_as_a_method(write, capsys):
 
 
 def test_an_endless_loop_is_told_with_its_line(write, capsys, monkeypatch):
-    monkeypatch.setattr(patience_module, "PATIENCE", 0.1)
+    monkeypatch.setenv("QUANTASCOPE_TIME_LIMIT", "0.5")
     name = write(say="while True:\n    pass")
-    assert "on input 0: runs for more than 0.1 seconds at mine.py:2" in complaint(capsys, "compile", name)
+    assert "on input 0: runs for more than 0.5 seconds at mine.py:2" in complaint(capsys, "compile", name)
 
 
 @pytest.mark.parametrize(

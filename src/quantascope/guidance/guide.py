@@ -165,7 +165,7 @@ def batches_of(config: GuidedLearner, teacher: CompiledRun | None, taught: Progr
 def greedy_events(model: CompiledQModel, taught: ProgramTask, panel: str) -> Events:
     """The prompts of a panel with the Q-model's own answers, where it comes to an end."""
     task = taught.task
-    prompts = [task.prompt_tokens(source) for source in task.panel(panel)]
+    prompts = task.prompts(task.panel(panel))
     end = task.token[taught.compiled.program.end]
     limit = task.positions - max(map(len, prompts)) + 1
     answers = decode(model, prompts, end=end, limit=limit, padding=PAD)

@@ -21,27 +21,33 @@ from quantascope.program.passes.signatures import stable_signatures
 from quantascope.program.passes.validate import validate
 from quantascope.program.recipes import Recipes
 from quantascope.program.registry import Program
+from quantascope.program.time_limit import Watch, run_program
 
 
 def compile_program(program: Program) -> CompiledProgram:
-    """Compile a program on its audit domain, or say what is wrong with it."""
+    """Compile a program on its audit domain, or say what is wrong with it; it runs in a process of its own."""
+    return run_program(program, program.audit, lambda watch: _compiled(program, watch))
+
+
+def _compiled(program: Program, watch: Watch) -> CompiledProgram:
     declaration = validate(program)
     recipes = Recipes()
-    observed = execute(declaration, recipes)
-    repeat(declaration, observed)
+    observed = execute(declaration, recipes, watch)
+    repeat(declaration, observed, watch)
+    watch.next_pass()
     check_closure(observed.names, observed.paths)
-    courses = check_courses(program, recipes, observed.courses)
+    check_courses(program, recipes, observed.courses)
     signatures = stable_signatures(observed)
     check_connection(observed.names, observed.paths)
     outcomes = bounded_outcomes(program.registry.quanta, observed)
-    effects = witnessed_effects(declaration, observed)
+    effects = witnessed_effects(declaration, observed, watch)
     dependencies = dependency_graph(observed, signatures)
     return CompiledProgram(
         program=program,
         graph=dependencies.hasse,
         dependencies=dependencies,
         signatures=signatures,
-        courses=courses,
+        courses=tuple(observed.courses.values()),
         outcomes=outcomes,
         effects=effects,
         audited=len(observed.events),

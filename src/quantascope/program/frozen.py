@@ -1,47 +1,65 @@
 """`CompiledProgram`: a frozen Q-graph, and the trace of any domain against it."""
 
+import hashlib
+import marshal
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from quantascope.program.passes.cardinality import Outcomes
-from quantascope.program.passes.courses import Courses
 from quantascope.program.passes.effects import Effect
 from quantascope.program.passes.signatures import Signatures
 from quantascope.program.registry import Program
 from quantascope.program.replay import Replay
+from quantascope.program.state import State
 from quantascope.program.trace import ProgramTrace, trace_inputs
 from quantascope.quanta.graph import QGraph
+
+_REMEMBERED_TRACES, _REMEMBERED_EVENTS = 8, 500_000
 
 
 @dataclass(frozen=True, eq=False)
 class CompiledProgram:
     """A program whose dependencies are known: direct ones in `graph`, all in `dependencies`.
 
-    `outcomes` are the outputs seen in the audit domain, `effects` a witness that each quantum matters, and
-    `audited` the number of events behind all this.
+    `courses` are the smallest states that show each course of the program, `outcomes` the outputs seen in the
+    audit domain, `effects` a witness that each quantum matters, and `audited` the number of events behind all
+    this.
     """
 
     program: Program
     graph: QGraph
     dependencies: QGraph = field(repr=False)
     signatures: Signatures = field(repr=False)
-    courses: Courses = field(repr=False)
+    courses: tuple[State, ...] = field(repr=False)
     outcomes: Outcomes = field(repr=False)
     effects: tuple[Effect, ...] = field(repr=False)
     audited: int
 
     @cached_property
-    def _replay(self) -> Replay:
-        return Replay(self.program, self.graph, self.signatures, self.courses, self.outcomes)
+    def _traces(self) -> dict[bytes, ProgramTrace]:
+        """The latest traces, by their inputs."""
+        return {}
 
     def trace(self, inputs: Iterable[Any]) -> ProgramTrace:
         """Every event of these inputs: active and eligible quanta, their outcomes, the emitter, the token.
 
         A dependency that the audit domain did not show is an error that names the input and the edge.
         """
-        return trace_inputs(self._replay, inputs)
+        inputs = tuple(inputs)
+        known = _digest(inputs)
+        if known in self._traces:
+            return self._traces[known]
+        trace = trace_inputs(self.program, self.graph, self._replay, inputs)
+        if known and len(trace) <= _REMEMBERED_EVENTS:
+            if len(self._traces) == _REMEMBERED_TRACES:
+                self._traces.pop(next(iter(self._traces)))
+            self._traces[known] = trace
+        return trace
+
+    def _replay(self) -> Replay:
+        return Replay(self.program, self.graph, self.signatures, self.courses, self.outcomes)
 
     def to_json(self) -> dict[str, object]:
         """Quanta by level with their cardinalities, direct edges, and the number of levels."""
@@ -52,3 +70,11 @@ class CompiledProgram:
             **shown,
             "quanta": [{**quantum, "cardinality": cardinality[quantum["name"]]} for quantum in quanta],
         }
+
+
+def _digest(inputs: tuple[Any, ...]) -> bytes:
+    """What tells inputs from others, types included; nothing for inputs that are not plain values."""
+    try:
+        return hashlib.sha256(marshal.dumps(inputs, 2)).digest()
+    except ValueError:
+        return b""

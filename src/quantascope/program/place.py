@@ -7,9 +7,9 @@ import traceback
 from collections.abc import Sequence
 from types import FrameType
 
-_BETWEEN = (f"{__package__}.", "jaxtyping.", "beartype.")
+_BETWEEN = (f"{__package__}.", "quantascope.runs.isolation.", "jaxtyping.", "beartype.")
 """Modules whose frames may lie between a program and a complaint: these, and checkers that wrap functions."""
-_LIBRARIES = ("<", *(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib")))
+_LIBRARIES = tuple(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib"))
 
 
 def place_in_program(frame: FrameType | None = None) -> str:
@@ -22,10 +22,25 @@ def place_of(error: BaseException) -> str:
     return _innermost(list(traceback.walk_tb(error.__traceback__)))
 
 
+def is_in_program(error: BaseException) -> bool:
+    """Whether an error was raised in code of the program, or below it, and not by quantascope alone."""
+    return any(_is_foreign(frame) for frame, _ in traceback.walk_tb(error.__traceback__))
+
+
 def _innermost(trail: Sequence[tuple[FrameType, int | None]]) -> str:
-    own = [step for step in trail if not step[0].f_globals.get("__name__", "").startswith(_BETWEEN)]
-    program = [step for step in own if not step[0].f_code.co_filename.startswith(_LIBRARIES)]
+    own = [step for step in trail if not _name(step[0]).startswith(_BETWEEN)]
+    program = [step for step in own if not step[0].f_code.co_filename.startswith(("<", *_LIBRARIES))]
     frame, line = (program or own or trail)[-1]
     file = frame.f_code.co_filename
     near = os.path.relpath(file)
     return f"{file if near.startswith(os.pardir) else near}:{line}"
+
+
+def _is_foreign(frame: FrameType) -> bool:
+    name, file = _name(frame), frame.f_code.co_filename
+    ours = name.startswith("quantascope.") and not name.startswith("quantascope.programs.")
+    return not (ours or name.startswith(_BETWEEN) or file.startswith(("<@", "<frozen", *_LIBRARIES)))
+
+
+def _name(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))

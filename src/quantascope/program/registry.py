@@ -9,11 +9,12 @@ import itertools
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NoReturn, Protocol, no_type_check, runtime_checkable
 
 from quantascope.program.parameters import Parameters
 from quantascope.program.place import place_in_program
-from quantascope.program.state import State
+from quantascope.program.state import State, shown
 from quantascope.program.violations import InvalidEntry, InvalidRegistry, ProgramError, no_end, unknown_token
 
 
@@ -94,6 +95,11 @@ class Program:
     end: str
     longest: int
 
+    @cached_property
+    def tokens(self) -> frozenset[str]:
+        """The vocabulary, to be searched."""
+        return frozenset(self.vocabulary)
+
     @property
     def name(self) -> str:
         """The name of the entry."""
@@ -109,7 +115,7 @@ class Program:
             if state.position == self.longest:
                 raise no_end(state, self.end)
             token = self.entry(state)
-            if token not in self.vocabulary:
+            if not isinstance(token, str) or token not in self.tokens:
                 raise unknown_token(token, state)
             state = state.then(token)
         return state.written
@@ -141,8 +147,8 @@ class Registry:
 
     def quantum(self, name: str, *, output_cardinality: int) -> Callable[[Callable[..., Any]], Quantum]:
         """Declare the decorated function as a quantum with at most so many distinct outputs."""
-        if not isinstance(name, str) or not name.strip():
-            raise InvalidRegistry(f"a quantum is named {name!r}", "give it a name of letters")
+        if not isinstance(name, str) or not name.strip() or not name.isprintable():
+            raise InvalidRegistry(f"a quantum is named {shown(name)}", "give it a name of letters")
         if name in self.names:
             raise InvalidRegistry("is declared twice", "give each quantum its own name", quantum=name)
         if (

@@ -6,6 +6,7 @@ tree whose branches are such readings. An event walks down the tree, calling onl
 the tree, it is executed in full, checked against the frozen graph, and added.
 """
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple, no_type_check
 
 from quantascope.program.passes.cardinality import Outcomes, too_many
@@ -14,6 +15,7 @@ from quantascope.program.passes.courses import Courses
 from quantascope.program.passes.emission import emission
 from quantascope.program.passes.execute import Path
 from quantascope.program.passes.signatures import Signatures, of_bits
+from quantascope.program.recipes import Recipes
 from quantascope.program.registry import Program
 from quantascope.program.state import State
 from quantascope.program.traced import Reading
@@ -42,15 +44,18 @@ class Replay:
     """Runs a compiled program on any state, remembering distinct executions as rows."""
 
     def __init__(
-        self, program: Program, graph: QGraph, signatures: Signatures, courses: Courses, outcomes: Outcomes
+        self, program: Program, graph: QGraph, signatures: Signatures, courses: Iterable[State], outcomes: Outcomes
     ) -> None:
         self.program, self.graph = program, graph
         self.rows: list[Row] = []
         self.codes: tuple[dict[Any, int], ...] = tuple(
             {value: code for code, value in enumerate(values)} for values in outcomes
         )
-        self._quanta, self._signatures, self._courses = program.registry.quanta, signatures, courses
-        self._tracer = Tracer(program, courses.recipes)
+        self._quanta, self._signatures = program.registry.quanta, signatures
+        recipes = Recipes()
+        self._tracer, self._courses = Tracer(program, recipes), Courses(program, recipes)
+        for state in courses:
+            self._courses.add(self._tracer.run(state).course, state)
         self._root: dict[None, _Branch | int] = {}
         self._paths: set[Path] = set()
 
@@ -60,7 +65,7 @@ class Replay:
         try:
             while type(node) is _Branch:
                 node = node.following.get(node.read(state))
-        except Exception:
+        except BaseException:
             node = None  # run in full, the same exception is told with its place
         return self._add(state) if node is None else node
 

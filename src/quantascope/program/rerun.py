@@ -29,7 +29,7 @@ class Rerun:
             self.result = program.entry(state)
         except ProgramError as error:
             raise error.on(state) from None
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             raise raised(error, state, self._failed) from error
         finally:
             CURRENT.reset(before)
@@ -38,7 +38,7 @@ class Rerun:
         """Note and perhaps replace an output."""
         try:
             value = quantum.parameters.body(*values)
-        except (Exception, SystemExit):
+        except BaseException:
             self._failed = quantum.name
             raise
         if self._replace is not None and self._replace.quantum == quantum.index:

@@ -5,18 +5,26 @@ such a name can be imported too, so that functions and classes of a user's file 
 """
 
 import importlib.util
+import os
 import sys
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
+import threading
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from types import ModuleType
 from urllib.parse import quote, unquote
 
 from quantascope.program.place import place_of
 from quantascope.program.registry import Program
-from quantascope.program.violations import InvalidEntry
-from quantascope.runs.errors import QuantascopeError
+from quantascope.program.violations import InvalidEntry, NeverEnds, ProgramCrashed
+from quantascope.runs.errors import QuantascopeError, message_of
+from quantascope.runs.isolation import Crashed, Progress, TimedOut, run_isolated, time_limit
+from quantascope.runs.isolation.run import TIME_LIMIT
+
+LOADING_LIMIT = 30.0
+"""Seconds that a file may take between two imports of its own, unless the time limit is set."""
 
 _LOADED: dict[Path, tuple[bytes, ModuleType]] = {}
 """Every file that was run, with the text that it had."""
@@ -40,7 +48,10 @@ def load_module(file: Path) -> ModuleType:
     file = file.resolve()
     text = _read(file)
     if file not in _LOADED or _LOADED[file][0] != text:
-        _LOADED[file] = text, _run(file, text)
+        _try_out(file, text)
+        # What the file prints has been shown.
+        with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+            _LOADED[file] = text, _run(file, text)
     return _LOADED[file][1]
 
 
@@ -75,8 +86,32 @@ if not any(isinstance(finder, _FileFinder) for finder in sys.meta_path):
     sys.meta_path.append(_FileFinder())
 
 
+def _try_out(file: Path, text: bytes) -> None:
+    """Run a file in a process of its own first, so that only a file that ends is run in this one."""
+
+    def work(progress: Progress) -> None:
+        sys.addaudithook(lambda event, _: progress.again() if event == "import" else None)
+        try:
+            _run(file, text)
+        except KeyboardInterrupt as error:  # the file's own: no other reaches this process
+            raise _unimportable(file, error) from None
+        left = [one for one in threading.enumerate() if one is not threading.main_thread() and not one.daemon]
+        if left:
+            raise InvalidEntry(f"{file} leaves a thread running: {left[0].name}", "join it, or make it a daemon")
+
+    try:
+        run_isolated(work, seconds=time_limit(LOADING_LIMIT))
+    except TimedOut as end:
+        raise NeverEnds(
+            f"{file} cannot be imported: {end.what}{end.place}",
+            f"end its loop, or set {TIME_LIMIT} to more seconds",
+        ) from None
+    except Crashed as end:
+        raise ProgramCrashed(f"{file} cannot be imported: {end.what}{end.place}", "mend the file") from None
+
+
 def _run(file: Path, text: bytes) -> ModuleType:
-    name = _module_name(file)
+    name = _module_name(file).replace(".", "%2E")  # a dot would make pickle look for a package
     specification = importlib.util.spec_from_file_location(name, file)
     assert specification is not None, "a file that ends in .py"
     module = importlib.util.module_from_spec(specification)
@@ -88,14 +123,18 @@ def _run(file: Path, text: bytes) -> ModuleType:
         exec(compile(text, file, "exec", dont_inherit=True), vars(module))
     except QuantascopeError:
         raise
-    except (Exception, SystemExit) as error:
-        # A syntax error tells its own line.
-        where = "" if isinstance(error, SyntaxError) else f" at {place_of(error)}"
-        complaint = " ".join(str(error).split())
-        raise InvalidEntry(
-            f"{file} cannot be imported: {type(error).__name__}{where}: {complaint}", "mend the file"
-        ) from error
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise _unimportable(file, error) from error
     return module
+
+
+def _unimportable(file: Path, error: BaseException) -> InvalidEntry:
+    # A syntax error tells its own line.
+    where = "" if isinstance(error, SyntaxError) else f" at {place_of(error)}"
+    what = f"{type(error).__name__}{where}: {message_of(error)}"
+    return InvalidEntry(f"{file} cannot be imported: {what}", "mend the file")
 
 
 def program_in(module: ModuleType, entry: str | None) -> Program:

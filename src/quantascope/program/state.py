@@ -27,14 +27,14 @@ class State(NamedTuple):
 
     def __str__(self) -> str:
         written = " ".join(map(str, self.written))
-        return f"input {_shortened(shown(self.source))}" + (f" after '{_shortened(written)}'" if written else "")
+        return f"input {shown(self.source)}" + (f" after '{_shortened(written)}'" if written else "")
 
 
 def shown(value: Any) -> str:
-    """A value for people, whatever its own repr does."""
+    """A value for people, shortened, whatever its own repr does."""
     try:
-        return repr(value)
-    except Exception:
+        return _shortened(repr(value))
+    except BaseException:
         return object.__repr__(value)
 
 

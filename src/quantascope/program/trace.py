@@ -2,17 +2,18 @@
 
 import itertools
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Int
 
 from quantascope.program.passes.validate import ascending
-from quantascope.program.patience import patience
+from quantascope.program.registry import Program
 from quantascope.program.replay import Replay
 from quantascope.program.state import State
+from quantascope.program.time_limit import Watch, run_program
 from quantascope.program.violations import no_end
 from quantascope.quanta.graph import QGraph
 from quantascope.quanta.labels import MOST_OUTCOMES, GateLabels
@@ -68,43 +69,63 @@ class ProgramTrace:
         return (tuple(tokens[a:b]) for a, b in itertools.pairwise(starts))
 
 
-def trace_inputs(replay: Replay, inputs: Iterable[Any]) -> ProgramTrace:
-    """Run every input to its end."""
-    inputs = tuple(inputs) or ascending(())
-    rows, lengths = array("q"), array("q")
-    program = replay.program
-    with patience() as watch:
-        for source in inputs:
-            state = State(source)
-            while True:
-                watch.state = state
-                row = replay.row(state)
-                rows.append(row)
-                token = replay.rows[row].token
-                if token == program.end:
-                    break
-                state = State(source, (*state.written, token))
-                if len(state.written) == program.longest:
-                    raise no_end(state, program.end)
-            lengths.append(len(state.written) + 1)
-    length = np.array(lengths, dtype=np.int64)
-    first = np.cumsum(length) - length
+class _Executions(NamedTuple):
+    """The execution of each event, the events of each input, and the distinct executions, as few objects."""
+
+    row: Int[np.ndarray, " events"]
+    length: Int[np.ndarray, " inputs"]
+    outcome: Int[np.ndarray, "rows quanta"]
+    emitter: Int[np.ndarray, " rows"]
+    tokens: tuple[str, ...]
+    outcomes: tuple[tuple[Any, ...], ...]
+
+
+def trace_inputs(
+    program: Program, graph: QGraph, replay: Callable[[], Replay], inputs: tuple[Any, ...]
+) -> ProgramTrace:
+    """Run every input to its end, in a process of its own."""
+    inputs = inputs or ascending(())
+    found = run_program(program, inputs, lambda watch: _executed(replay(), inputs, watch))
+    first = np.cumsum(found.length) - found.length
     return ProgramTrace(
-        graph=replay.graph,
+        graph=graph,
         inputs=inputs,
-        example=np.repeat(np.arange(len(inputs)), length),
-        position=np.arange(len(rows)) - np.repeat(first, length),
-        row=np.array(rows, dtype=np.int64),
-        distinct=_labels(replay),
-        tokens=tuple(row.token for row in replay.rows),
-        outcomes=tuple(tuple(codes) for codes in replay.codes),
+        example=np.repeat(np.arange(len(inputs)), found.length),
+        position=np.arange(len(found.row)) - np.repeat(first, found.length),
+        row=found.row,
+        distinct=_labels(graph, found.outcome, found.emitter),
+        tokens=found.tokens,
+        outcomes=found.outcomes,
     )
 
 
-def _labels(replay: Replay) -> GateLabels:
-    outcome = np.array([row.outcome for row in replay.rows], dtype=np.int64)
+def _executed(replay: Replay, inputs: tuple[Any, ...], watch: Watch) -> _Executions:
+    rows, lengths = array("q"), array("q")
+    program = replay.program
+    for source in inputs:
+        state = State(source)
+        while True:
+            watch.at(state)
+            row = replay.row(state)
+            rows.append(row)
+            token = replay.rows[row].token
+            if token == program.end:
+                break
+            state = State(source, (*state.written, token))
+            if len(state.written) == program.longest:
+                raise no_end(state, program.end)
+        lengths.append(len(state.written) + 1)
+    outcome, emitter, token = zip(*replay.rows, strict=True)
+    return _Executions(
+        *map(np.array, (rows, lengths, outcome, emitter)), tokens=token, outcomes=tuple(map(tuple, replay.codes))
+    )
+
+
+def _labels(
+    graph: QGraph, outcome: Int[np.ndarray, "rows quanta"], emitter: Int[np.ndarray, " rows"]
+) -> GateLabels:
     active = outcome >= 0
     eligible = np.ones_like(active)
-    for edge in replay.graph.edges:
+    for edge in graph.edges:
         eligible[:, edge.child] &= active[:, edge.parent]
-    return GateLabels(active, eligible, outcome, np.array([row.emitter for row in replay.rows], dtype=np.int64))
+    return GateLabels(active, eligible, outcome, emitter)

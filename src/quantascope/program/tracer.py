@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, NoReturn, no_type_check
 from quantascope.program.place import place_in_program, place_of
 from quantascope.program.recipes import Recipes
 from quantascope.program.registry import CURRENT, Program, Quantum
-from quantascope.program.state import State
+from quantascope.program.state import State, shown
 from quantascope.program.traced import (
     Reading,
     Traced,
@@ -25,6 +25,7 @@ from quantascope.program.violations import (
     UntracedGuard,
     uncountable,
 )
+from quantascope.runs.errors import message_of
 
 
 @no_type_check
@@ -105,7 +106,7 @@ class Tracer:
             result = self._program.entry(traced_state(state, self))  # pyright: ignore[reportArgumentType]
         except ProgramError as error:
             raise error.on(state) from None
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             raise raised(error, state, self._failed) from error
         finally:
             CURRENT.reset(before)
@@ -206,7 +207,7 @@ class Tracer:
             value = quantum.parameters.body(*arguments)
         except ProgramError:
             raise
-        except (Exception, SystemExit):
+        except BaseException:
             self._failed = quantum.name
             raise
         finally:
@@ -233,10 +234,10 @@ class Tracer:
         if before != value and equals_only_itself(before) and equals_only_itself(value):
             self.refuse(uncountable(value, quantum.name))
         if before != value:
-            shown = ", ".join(map(repr, arguments))
+            given = ", ".join(map(shown, arguments))
             self.refuse(
                 HiddenInput(
-                    f"returns {value!r} for ({shown}), and {before!r} for the same on {state}",
+                    f"returns {shown(value)} for ({given}), and {shown(before)} for the same on {state}",
                     "let it depend on its arguments alone: no randomness, no global state",
                     quantum=quantum.name,
                 )
@@ -248,7 +249,7 @@ def _is_countable(value: Any) -> bool:
     try:
         hash(value)
         return bool(value == value)
-    except Exception:
+    except BaseException:
         return False
 
 
@@ -259,7 +260,7 @@ def equals_only_itself(value: Any) -> bool:
 
 def raised(error: BaseException, state: State, quantum: str | None) -> ProgramRaised:
     """The complaint about an exception of the program, with the line that raised it."""
-    complaint = " ".join(str(error).split())
+    complaint = message_of(error)
     traced = quantum is None and Traced.__name__ in complaint
     return ProgramRaised(
         f"raises {type(error).__name__} at {place_of(error)}: {complaint}",
@@ -273,5 +274,6 @@ def raised(error: BaseException, state: State, quantum: str | None) -> ProgramRa
 
 def _untraced(value: Any, what: str) -> UntracedGuard:
     return UntracedGuard(
-        f"the guard on {value!r} at {place_in_program()} {what}", "guard on the output of a quantum that decides"
+        f"the guard on {shown(value)} at {place_in_program()} {what}",
+        "guard on the output of a quantum that decides",
     )

@@ -3,9 +3,14 @@
 Every message shows the quantum, the smallest offending input, and what to change.
 """
 
+from functools import partial
 from typing import Any
 
-from quantascope.runs.errors import QuantascopeError
+from quantascope.program.state import shown
+from quantascope.runs.errors import QuantascopeError, one_line
+
+_LONGEST = 600
+"""Characters that a complaint may have."""
 
 
 class ProgramError(QuantascopeError):
@@ -14,7 +19,11 @@ class ProgramError(QuantascopeError):
     def __init__(self, what: str, remedy: str, *, quantum: str | None = None, state: Any = None) -> None:
         self.what, self.remedy, self.quantum, self.state = what, remedy, quantum, state
         subject = [f"quantum {quantum}"] * (quantum is not None) + [f"on {state}"] * (state is not None)
-        super().__init__(": ".join([*([", ".join(subject)] if subject else []), f"{what}; {remedy}"]))
+        where = f"{one_line(', '.join(subject))}: " if subject else ""
+        super().__init__(f"{where}{one_line(what, _LONGEST)}; {remedy}")
+
+    def __reduce__(self) -> Any:
+        return partial(type(self), self.what, self.remedy, quantum=self.quantum, state=self.state), ()
 
     def on(self, state: Any) -> "ProgramError":
         """The same complaint, seen on this state."""
@@ -39,6 +48,10 @@ class EmptyAudit(ProgramError):
 
 class ProgramRaised(ProgramError):
     """The program raised an exception."""
+
+
+class ProgramCrashed(ProgramError):
+    """The program ended the process that it ran in."""
 
 
 class NeverEnds(ProgramError):
@@ -136,7 +149,7 @@ def no_end(state: Any, end: str) -> NeverEnds:
 
 def uncountable(value: Any, quantum: str, state: Any = None) -> UnhashableOutput:
     """The complaint about an output that cannot be told from others."""
-    what = repr(value) if isinstance(value, float) else f"a {type(value).__name__}"
+    what = shown(value) if isinstance(value, float) else f"a {type(value).__name__}"
     return UnhashableOutput(
         f"returns {what}, which cannot be compared and counted",
         "return a number, string, tuple, enum or frozen dataclass",
@@ -148,7 +161,7 @@ def uncountable(value: Any, quantum: str, state: Any = None) -> UnhashableOutput
 def unknown_token(token: Any, state: Any, quantum: str | None = None) -> UnknownToken:
     """The complaint about a token outside the vocabulary."""
     return UnknownToken(
-        f"writes {token!r}, which is not in the vocabulary",
+        f"writes {shown(token)}, which is not in the vocabulary",
         "add it to the vocabulary of the entry, or mend what writes it",
         quantum=quantum,
         state=state,

@@ -31,3 +31,24 @@ class Diverged(QuantascopeError):
 
 class EngineFailed(QuantascopeError):
     """Work that could not be done because its worker or engine went away."""
+
+
+LONGEST_MESSAGE = 300
+
+
+def one_line(text: str, longest: int = LONGEST_MESSAGE) -> str:
+    """A text that can be shown in one line: shortened, without control characters.
+
+    >>> one_line("no\\n  idea \\x1b[31m")
+    'no idea \\\\x1b[31m'
+    """
+    text = text if len(text) <= longest else f"{text[: longest - 1]}…"
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in " ".join(text.split()))
+
+
+def message_of(error: BaseException) -> str:
+    """The message of any exception in one line, whatever its own `__str__` does."""
+    try:
+        return one_line(str(error))
+    except BaseException:
+        return "(its message cannot be shown)"

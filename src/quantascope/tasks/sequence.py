@@ -6,14 +6,22 @@ An example reads `BOS prompt SEP answer`; the answer ends with its own end token
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from itertools import islice
+from typing import Any, TypeVar
 
 from quantascope.quanta.properties import Properties
-from quantascope.runs.errors import InvalidConfig, QuantascopeError
+from quantascope.runs.errors import InvalidConfig, QuantascopeError, message_of, one_line
+from quantascope.runs.isolation import Ended, Progress, run_isolated, time_limit
 from quantascope.tasks.events import Events
 from quantascope.tasks.task import Roles
 
 PAD, BOS, SEP = "PAD", "BOS", "SEP"
+PANEL_LIMIT = 30.0
+"""Seconds in which a panel must be listed, unless the time limit is set."""
+MOST_INPUTS = 10_000_000
+"""More inputs than this are no panel, least of all endless ones."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,19 +90,32 @@ class SequenceTask:
         """The number of each symbol."""
         return {symbol: token for token, symbol in enumerate(self.vocabulary)}
 
+    @cached_property
+    def _listed(self) -> dict[str, tuple[Any, ...]]:
+        return {}
+
     def panel(self, name: str) -> tuple[Any, ...]:
-        """The inputs of a panel."""
+        """The inputs of a panel, listed once."""
         if name not in self.panels:
             raise InvalidConfig(f"there is no panel '{name}'; known panels are {', '.join(self.panels)}")
-        inputs = _told(f"panel '{name}'", lambda: tuple(self.panels[name]()))
+        if name not in self._listed:
+            self._listed[name] = self._list(name)
+        return self._listed[name]
+
+    def _list(self, name: str) -> tuple[Any, ...]:
+        if self._built_in:
+            return tuple(self.panels[name]())
+        inputs = _run_part(lambda _: f"panel '{name}'", [self.panels[name]], _inputs, PANEL_LIMIT)[0]
+        if len(inputs) > MOST_INPUTS:
+            raise InvalidConfig(f"the panel '{name}' has more than {MOST_INPUTS:,} inputs; give it fewer")
         if not inputs:
             raise InvalidConfig(f"the panel '{name}' is empty; give it at least one input")
         return inputs
 
     def in_both(self, panel: str, other: str) -> int:
         """How many inputs of a panel are also in another."""
-        known = {tuple(self.prompt(source)) for source in self.panel(other)}
-        return sum(tuple(self.prompt(source)) in known for source in self.panel(panel))
+        known = set(self._of_all("prompt", self.panel(other)))
+        return sum(prompt in known for prompt in self._of_all("prompt", self.panel(panel)))
 
     def key(self, source: Any) -> tuple[str, ...]:
         """An input is known by its prompt."""
@@ -109,7 +130,9 @@ class SequenceTask:
             except QuantascopeError:
                 raise
             except Exception as error:
-                raise InvalidConfig(f"'{text}' is no input here ({_short(error)}); give another") from error
+                raise InvalidConfig(
+                    f"'{text}' is no input here ({type(error).__name__}: {message_of(error)}); give another"
+                ) from error
         self.prompt_tokens(source)
         return source
 
@@ -127,45 +150,77 @@ class SequenceTask:
 
     def prompt_tokens(self, source: Any) -> list[int]:
         """The tokens that ask about an input."""
-        prompt = _told(f"`prompt` of input {source!r}", lambda: tuple(self.prompt(source)))
-        return self._tokens(source, (BOS, *prompt, SEP))
+        return self.prompts([source])[0]
+
+    def prompts(self, inputs: Sequence[Any]) -> list[list[int]]:
+        """The tokens that ask about each input."""
+        prompts = zip(inputs, self._of_all("prompt", inputs), strict=True)
+        return [self._tokens(source, (BOS, *prompt, SEP)) for source, prompt in prompts]
+
+    def answers(self, inputs: Sequence[Any]) -> list[tuple[str, ...]]:
+        """The answer to each input."""
+        return self._of_all("answer", inputs)
 
     def events(self, inputs: Iterable[Any]) -> Events:
         """The prediction events of these inputs, in their order."""
         inputs = list(inputs)
-        events = Events.of(
-            [self.prompt_tokens(source) for source in inputs],
-            [self._answer_tokens(source) for source in inputs],
-        )
+        prompts, answers = self.prompts(inputs), self.answers(inputs)
+        pairs = zip(inputs, answers, strict=True)
+        events = Events.of(prompts, [self._tokens(source, answer) for source, answer in pairs])
         length = events.tokens.shape[1]
         if length > self.positions:
             raise InvalidConfig(f"an example takes {length} positions of {self.positions}; raise `positions`")
         return events
 
-    def _answer_tokens(self, source: Any) -> list[int]:
-        answer = _told(f"`answer` of input {source!r}", lambda: tuple(self.answer(source)))
-        return self._tokens(source, answer)
+    def _of_all(self, part: str, inputs: Sequence[Any]) -> list[tuple[str, ...]]:
+        function = getattr(self, part)
+        if self._built_in:
+            return [tuple(function(source)) for source in inputs]
+        return _run_part(
+            lambda number: f"`{part}` of input {one_line(repr(inputs[number]))}",
+            inputs,
+            lambda source: tuple(function(source)),
+        )
+
+    @property
+    def _built_in(self) -> bool:
+        """Whether the task comes with quantascope, so that no code of a user's has to be held in bounds."""
+        return (getattr(self.panels["training"], "__module__", None) or "").startswith("quantascope.")
 
     def _tokens(self, source: Any, symbols: Sequence[str]) -> list[int]:
         if PAD in symbols:
             raise InvalidConfig(
                 f"input {source!r} uses '{PAD}', which fills rows beyond their end; use another symbol"
             )
-        unknown = [symbol for symbol in symbols if symbol not in self.token]
+        unknown = [symbol for symbol in symbols if not isinstance(symbol, str) or symbol not in self.token]
         if unknown:
             raise InvalidConfig(f"input {source!r} needs '{unknown[0]}', which is not in the vocabulary; add it")
         return [self.token[symbol] for symbol in symbols]
 
 
-def _told(what: str, compute: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-    """What a part of a task returns; what it raises is told with its name."""
+def _inputs(panel: Callable[[], Iterable[Any]]) -> tuple[Any, ...]:
+    return tuple(islice(panel(), MOST_INPUTS + 1))
+
+
+def _run_part(
+    what: Callable[[int], str], given: Sequence[Any], function: Callable[[Any], T], limit: float = 5.0
+) -> list[T]:
+    """What a part of a task returns for each that is given, in a process of its own; `what` begins its errors."""
+
+    def work(progress: Progress) -> list[T]:
+        found = []
+        for number, one in enumerate(given):
+            progress.at(number)
+            try:
+                found.append(function(one))
+            except QuantascopeError:
+                raise
+            except BaseException as error:
+                raised = f"{type(error).__name__}: {message_of(error)}"
+                raise InvalidConfig(f"{what(number)} raises {raised}; mend the task") from error
+        return found
+
     try:
-        return compute()
-    except QuantascopeError:
-        raise
-    except Exception as error:
-        raise InvalidConfig(f"{what} raises {_short(error)}; mend the task") from error
-
-
-def _short(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+        return run_isolated(work, seconds=time_limit(limit))
+    except Ended as end:
+        raise InvalidConfig(f"{what(end.item)} {end.what}{end.place}; mend the task") from None

@@ -4,7 +4,7 @@ from typing import Any
 
 from quantascope.program.passes.execute import Observations
 from quantascope.program.registry import Quantum
-from quantascope.program.state import State
+from quantascope.program.state import State, shown
 from quantascope.program.violations import CardinalityExceeded
 
 Outcomes = tuple[tuple[Any, ...], ...]
@@ -23,7 +23,7 @@ def bounded_outcomes(quanta: tuple[Quantum, ...], observed: Observations) -> Out
 def too_many(quantum: Quantum, value: Any, state: State) -> CardinalityExceeded:
     """The complaint about an output beyond those declared."""
     return CardinalityExceeded(
-        f"returns {value!r}, one output more than its output_cardinality={quantum.output_cardinality}",
+        f"returns {shown(value)}, one output more than its output_cardinality={quantum.output_cardinality}",
         "raise the cardinality, or let it return fewer distinct values",
         quantum=quantum.name,
         state=state,

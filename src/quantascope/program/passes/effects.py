@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from quantascope.program.passes.execute import Event, Observations
 from quantascope.program.passes.validate import Declaration
-from quantascope.program.patience import patience
 from quantascope.program.rerun import Replacement, Rerun
 from quantascope.program.state import State
+from quantascope.program.time_limit import Watch
 from quantascope.program.violations import NoEffect, ProgramError
 
 _EVENTS_TRIED = 200
@@ -31,20 +31,19 @@ class Effect(NamedTuple):
     becomes: Any = None
 
 
-def witnessed_effects(declaration: Declaration, observed: Observations) -> tuple[Effect, ...]:
+def witnessed_effects(declaration: Declaration, observed: Observations, watch: Watch) -> tuple[Effect, ...]:
     """One witness for each quantum."""
-    with patience() as watch:
-        found = []
-        for quantum, name in enumerate(declaration.names):
-            events = _spread(_active(observed, quantum))
-            trials = _trials(events, quantum, list(observed.outcomes[quantum]))
-            effect = next((e for trial in trials if (e := _effect(declaration, watch, *trial))), None)
-            if effect is None:
-                raise NoEffect(
-                    "changes no token, whatever it returns", "use its output, or remove it", quantum=name,
-                    state=events[0].state,
-                )  # fmt: skip
-            found.append(effect)
+    found = []
+    for quantum, name in enumerate(declaration.names):
+        events = _spread(_active(observed, quantum))
+        trials = _trials(events, quantum, list(observed.outcomes[quantum]))
+        effect = next((e for trial in trials if (e := _effect(declaration, watch, *trial))), None)
+        if effect is None:
+            raise NoEffect(
+                "changes no token, whatever it returns", "use its output, or remove it", quantum=name,
+                state=events[0].state,
+            )  # fmt: skip
+        found.append(effect)
     return tuple(found)
 
 
@@ -71,11 +70,11 @@ def _trials(events: list[Event], quantum: int, outputs: list[Any]) -> Iterator[t
             yield event, quantum, outputs[(place + turn) % len(outputs)]
 
 
-def _effect(declaration: Declaration, watch: Any, event: Event, quantum: int, replaced: Any) -> Effect | None:
+def _effect(declaration: Declaration, watch: Watch, event: Event, quantum: int, replaced: Any) -> Effect | None:
     output = next(v for (index, _), v in zip(event.path.shape, event.values, strict=True) if index == quantum)
     if event.path.emitter == quantum:
         return Effect(event.state, event.token, output)
-    watch.state = event.state._replace()
+    watch.at(event.state)
     try:
         becomes = Rerun(declaration.program, event.state, Replacement(quantum, replaced)).result
     except ProgramError:

@@ -3,6 +3,7 @@
 from typing import NamedTuple, no_type_check
 
 from quantascope.program.registry import Program
+from quantascope.program.state import shown
 from quantascope.program.traced import Traced
 from quantascope.program.tracer import Execution
 from quantascope.program.violations import NoEmitter, SeveralEmitters, unknown_token
@@ -22,14 +23,14 @@ def emission(program: Program, execution: Execution) -> Emission:
     if type(result) is not Traced or not result._producers:
         token = result._value if type(result) is Traced else result
         raise NoEmitter(
-            f"the entry {program.name} returns {token!r}, which no quantum wrote",
+            f"the entry {program.name} returns {shown(token)}, which no quantum wrote",
             "return the output of a quantum on every path",
             state=state,
         )
     emitter = result._producers.bit_length() - 1
     if result._producers != 1 << emitter:
         raise SeveralEmitters(
-            f"the token {result._value!r} is composed from {result._observer.names(result._producers)}",
+            f"the token {shown(result._value)} is composed from {result._observer.names(result._producers)}",
             "let one quantum take these values and return the token",
             state=state,
         )
@@ -38,11 +39,11 @@ def emission(program: Program, execution: Execution) -> Emission:
     ]
     if result._reading is not None or written != [result._value]:
         raise NoEmitter(
-            f"the token {result._value!r} was changed after the quantum returned",
+            f"the token {shown(result._value)} was changed after the quantum returned",
             "return the quantum's output as it is",
             quantum=program.registry.names[emitter],
             state=state,
         )
-    if result._value not in program.vocabulary:
+    if result._value not in program.tokens:
         raise unknown_token(result._value, state, program.registry.names[emitter])
     return Emission(emitter, result._value)

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from quantascope.program.passes.emission import emission
 from quantascope.program.passes.validate import Declaration
-from quantascope.program.patience import patience
 from quantascope.program.recipes import Recipes
 from quantascope.program.state import State
+from quantascope.program.time_limit import Watch
 from quantascope.program.tracer import Course, Execution, Shape, Tracer
 from quantascope.program.violations import no_end
 
@@ -45,13 +45,13 @@ class Observations:
         return {path: events[0].state for path, events in self.by_path.items()}
 
 
-def execute(declaration: Declaration, recipes: Recipes) -> Observations:
+def execute(declaration: Declaration, recipes: Recipes, watch: Watch) -> Observations:
     """What the program does on its audit domain."""
     events: list[Event] = []
     by_path: dict[Path, list[Event]] = {}
     courses: dict[Course, State] = {}
     outcomes: list[dict[Any, State]] = [{} for _ in declaration.names]
-    for execution, emitter, token in _executions(declaration, recipes):
+    for execution, emitter, token in _executions(declaration, recipes, watch):
         courses.setdefault(execution.course, execution.state)
         path = Path(execution.shape, emitter)
         alike = by_path.setdefault(path, [])
@@ -62,16 +62,15 @@ def execute(declaration: Declaration, recipes: Recipes) -> Observations:
     return Observations(declaration.names, tuple(events), by_path, courses, tuple(outcomes))
 
 
-def _executions(declaration: Declaration, recipes: Recipes) -> Iterator[tuple[Execution, int, str]]:
+def _executions(declaration: Declaration, recipes: Recipes, watch: Watch) -> Iterator[tuple[Execution, int, str]]:
     program, tracer = declaration.program, Tracer(declaration.program, recipes)
-    with patience() as watch:
-        for source in declaration.inputs:
-            state, token = State(source), None
-            while token != program.end:
-                if state.position == program.longest:
-                    raise no_end(state, program.end)
-                watch.state = state
-                execution = tracer.run(state)
-                emitter, token = emission(program, execution)
-                yield execution, emitter, token
-                state = state.then(token)
+    for source in declaration.inputs:
+        state, token = State(source), None
+        while token != program.end:
+            if state.position == program.longest:
+                raise no_end(state, program.end)
+            watch.at(state)
+            execution = tracer.run(state)
+            emitter, token = emission(program, execution)
+            yield execution, emitter, token
+            state = state.then(token)

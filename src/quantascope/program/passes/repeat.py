@@ -8,27 +8,27 @@ from itertools import zip_longest
 
 from quantascope.program.passes.execute import Event, Observations
 from quantascope.program.passes.validate import Declaration
-from quantascope.program.patience import patience
 from quantascope.program.recipes import Recipes
 from quantascope.program.rerun import Rerun
+from quantascope.program.state import shown
+from quantascope.program.time_limit import Watch
 from quantascope.program.tracer import Tracer, equals_only_itself
 from quantascope.program.violations import EscapedValue, NotDeterministic, ProgramError, uncountable
 
 _RUNS = 8
 
 
-def repeat(declaration: Declaration, observed: Observations) -> None:
+def repeat(declaration: Declaration, observed: Observations, watch: Watch) -> None:
     """Compare both runs of every event; of those that differ, the smallest is told."""
     differing: tuple[Event, Rerun] | None = None
-    with patience() as watch:
-        for event in reversed(observed.events):
-            watch.state = event.state
-            again = Rerun(declaration.program, event.state)
-            calls = [index for index, _ in event.path.shape]
-            if again.calls != calls or tuple(again.values) != event.values or again.result != event.token:
-                differing = event, again
-        if differing is not None:
-            raise _difference(declaration, *differing)
+    for event in reversed(observed.events):
+        watch.at(event.state)
+        again = Rerun(declaration.program, event.state)
+        calls = [index for index, _ in event.path.shape]
+        if again.calls != calls or tuple(again.values) != event.values or again.result != event.token:
+            differing = event, again
+    if differing is not None:
+        raise _difference(declaration, *differing)
 
 
 def _difference(declaration: Declaration, event: Event, again: Rerun) -> ProgramError:
@@ -43,14 +43,14 @@ def _difference(declaration: Declaration, event: Event, again: Rerun) -> Program
             return uncountable(value, names[one], event.state)
         if escaped:
             return EscapedValue(
-                f"is given another value on traced values, where it returns {value!r}, than on plain ones, "
-                f"where it returns {anew!r}",
+                f"is given another value on traced values, where it returns {shown(value)}, than on plain ones, "
+                f"where it returns {shown(anew)}",
                 "decide with `when`, never with `is`, type() or try",
                 quantum=names[one],
                 state=event.state,
             )
         return NotDeterministic(
-            f"returns {value!r} in one run and {anew!r} in another",
+            f"returns {shown(value)} in one run and {shown(anew)} in another",
             "remove chance and memory from it and from what it is given",
             quantum=names[one],
             state=event.state,

@@ -6,7 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from quantascope.program.registry import Program
+from quantascope.program.state import shown
 from quantascope.program.violations import EmptyAudit, InvalidEntry, InvalidRegistry
+
+MOST_TOKENS = 10_000
+"""More tokens than this are not written for an input."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +62,16 @@ def _check_parameters(program: Program) -> None:
 
 
 def _check_vocabulary(program: Program) -> None:
+    seen: set[str] = set()
     for token in program.vocabulary:
         if not isinstance(token, str):
-            raise InvalidEntry(f"the vocabulary holds {token!r}", "tokens are strings")
-        if program.vocabulary.count(token) > 1:
+            raise InvalidEntry(f"the vocabulary holds {shown(token)}", "tokens are strings")
+        if token in seen:
             raise InvalidEntry(f"the vocabulary holds '{token}' twice", "list each token once")
+        seen.add(token)
     if program.end not in program.vocabulary:
-        raise InvalidEntry(f"the end token {program.end!r} is not in the vocabulary", "add it")
+        raise InvalidEntry(f"the end token {shown(program.end)} is not in the vocabulary", "add it")
     if not isinstance(program.longest, int) or program.longest < 1:
-        raise InvalidEntry(f"longest is {program.longest!r}", "allow at least one token")
+        raise InvalidEntry(f"longest is {shown(program.longest)}", "allow at least one token")
+    if program.longest > MOST_TOKENS:
+        raise InvalidEntry(f"longest is {shown(program.longest)}", f"allow at most {MOST_TOKENS:,} tokens")

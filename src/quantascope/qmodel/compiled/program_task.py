@@ -50,10 +50,11 @@ class ProgramTask:
         tokens = np.array([self.task.token.get(token, -1) for token in trace.tokens])[trace.row]
         if np.array_equal(trace.example, events.example) and np.array_equal(tokens, events.target):
             return
+        answers = self.task.answers(trace.inputs)
         pairs = {
             source: (written, answer)
-            for source, written in zip(trace.inputs, trace.written(), strict=True)
-            if written != (answer := tuple(self.task.answer(source)))
+            for source, written, answer in zip(trace.inputs, trace.written(), answers, strict=True)
+            if written != answer
         }
         smallest = ascending(pairs)[0]
         written, answer = map(" ".join, pairs[smallest])

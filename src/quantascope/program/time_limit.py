@@ -1,0 +1,75 @@
+"""Runs a program in a child process, and tells on which input and line it hangs or crashes."""
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import TypeVar, no_type_check
+
+from quantascope.program.place import is_in_program, place_of
+from quantascope.program.registry import Program, Quantum
+from quantascope.program.state import State
+from quantascope.program.violations import NeverEnds, ProgramCrashed, ProgramError, ProgramRaised
+from quantascope.runs.errors import QuantascopeError, message_of
+from quantascope.runs.isolation import Ended, Frame, Progress, TimedOut, run_isolated, time_limit
+from quantascope.runs.isolation.run import TIME_LIMIT
+
+T = TypeVar("T")
+
+
+@no_type_check
+class Watch:
+    """Tells the parent process which state is being run; each has its own time."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._at, self.next_pass = progress.at, progress.again
+
+    def at(self, state: State) -> None:
+        """A state is run from here on; the parent knows its input by its address."""
+        self._at(id(state.source), len(state.written))
+
+
+def run_program(program: Program, inputs: Iterable[object], work: Callable[[Watch], T]) -> T:
+    """What `work` returns after it has run a program on these inputs, in a process of its own."""
+    sources = {id(source): source for source in inputs}
+
+    def guarded(progress: Progress) -> T:
+        try:
+            return work(Watch(progress))
+        except QuantascopeError:
+            raise
+        except BaseException as error:
+            if not is_in_program(error):
+                raise
+            raise ProgramRaised(
+                f"raises {type(error).__name__} at {place_of(error)}: {message_of(error)}",
+                "mend it, or leave this input out of the audit domain",
+                state=_state(sources, progress.read()[1]),
+            ) from error
+
+    try:
+        return run_isolated(guarded, seconds=time_limit(), shared=(program, *sources.values()))
+    except Ended as end:
+        raise _complaint(program, end, _state(sources, end.item)) from None
+
+
+def _state(sources: dict[int, object], address: int) -> State | None:
+    return State(sources[address]) if address in sources else None
+
+
+def _complaint(program: Program, end: Ended, state: State | None) -> ProgramError:
+    quantum = next(
+        (one.name for frame in end.frames for one in program.registry.quanta if _is_of(frame, one)), None
+    )
+    after = f", after {end.part} token{'s' * (end.part > 1)}" if end.part else ""
+    what = f"{end.what}{end.place}{after}"
+    if isinstance(end, TimedOut):
+        remedy = f"end its loop, leave this input out, or set {TIME_LIMIT} to more seconds"
+        return NeverEnds(what, remedy, quantum=quantum, state=state)
+    return ProgramCrashed(what, "let it return a value, or leave this input out", quantum=quantum, state=state)
+
+
+def _is_of(frame: Frame, quantum: Quantum) -> bool:
+    """Whether a frame is one of a quantum's own function."""
+    code = getattr(inspect.unwrap(quantum.function), "__code__", None)
+    if code is None or (code.co_filename, code.co_name) != (frame.file, frame.function):
+        return False
+    return frame.line in {line for _, _, line in code.co_lines()}
