@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from rich.text import Text
+
 from quantascope.claims.claim import Reproduction
 from quantascope.claims.result import Result
 from quantascope.claims.scoreboard import COLUMNS, MECHANISM_COLUMNS, Row, mechanism, number, span
@@ -33,8 +35,8 @@ def print_scoreboard(rows: list[Row]) -> None:
             shown = [column for column in COLUMNS if column != "range" or out.width >= _ROOM_FOR_RANGE]
             table = text_table("figure", *shown, title=f"{claim}, {preset} preset")
             for row in run:
-                cells: dict[str, str] = dict(zip(COLUMNS, row.cells(), strict=True))
-                cells["verdict"] = f"[{_COLOURS[row.verdict]}]{row.verdict}[/]"
+                cells: dict[str, str | Text] = dict(zip(COLUMNS, row.cells(), strict=True))
+                cells["verdict"] = Text(row.verdict, style=_COLOURS[row.verdict])
                 table.add_row(row.figure, *(cells[column] for column in shown))
             out.print(table)
         if missing:

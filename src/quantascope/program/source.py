@@ -7,11 +7,11 @@ such a name can be imported too, so that functions and classes of a user's file 
 import importlib.util
 import os
 import sys
+import threading
 from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
-import threading
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from types import ModuleType
 from urllib.parse import quote, unquote
@@ -111,7 +111,7 @@ def _try_out(file: Path, text: bytes) -> None:
 
 
 def _run(file: Path, text: bytes) -> ModuleType:
-    name = _module_name(file).replace(".", "%2E")  # a dot would make pickle look for a package
+    name = _module_name(file)
     specification = importlib.util.spec_from_file_location(name, file)
     assert specification is not None, "a file that ends in .py"
     module = importlib.util.module_from_spec(specification)

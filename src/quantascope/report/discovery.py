@@ -8,6 +8,7 @@ from quantascope.discovery.discover import Discovery
 from quantascope.discovery.factorize import MOST_FACTORS
 from quantascope.discovery.nulls.beside import explained_by_nmf, explained_by_svd
 from quantascope.report.tables import console, text_table
+from quantascope.report.text import plain
 
 
 def discovery_json(found: Discovery) -> dict[str, Any]:
@@ -57,7 +58,8 @@ def print_discovery(found: Discovery) -> None:
         "quantum", "typical words", "acquired by step", "demand", "complexity", "explained %",
         title=f"{len(found.factors)} quanta of {found.source.folder} at {100 * found.threshold:g} %", names=2,
     )  # fmt: skip
-    for quantum, acquired, demand, complexity, explained, words in found.table().iter_rows():
+    for quantum, acquired, demand, complexity, explained, _ in found.table().iter_rows():
+        words = ", ".join(map(plain, found.words(found.names.index(quantum))))
         size = "" if complexity is None else f"{complexity:.1f}"
         quanta.add_row(quantum, words, f"{acquired:,}", f"{demand:.3f}", size, f"{100 * explained:.1f}")
     layers = text_table(

@@ -132,8 +132,8 @@ def qmodel_text(about: Mapping[str, Any]) -> str:
 def print_trace(followed: Trace) -> None:
     """What was active at every emitted token."""
     print(
-        f"{followed.input}: the {followed.preset} Q-model says {' '.join(followed.output)}, "
-        f"the source {' '.join(followed.source_output)}"
+        f"{plain(followed.input)}: the {followed.preset} Q-model says {' '.join(map(plain, followed.output))}, "
+        f"the source {' '.join(map(plain, followed.source_output))}"
     )
     table = Table(box=None, padding=(0, 2, 0, 0))
     for column in ("token", "source says", "gates", "writers and their activity", "channels", "Q-model", "source"):
@@ -141,7 +141,7 @@ def print_trace(followed: Trace) -> None:
     for step in followed.steps:
         table.add_row(
             _judged(step, known=followed.right is not None),
-            step.source_token,
+            plain(step.source_token),
             "\n".join(map(_unit, step.gates)),
             "\n".join(f"{unit.activity:6.2f} {_unit(unit)}" for unit in step.writers),
             "\n".join(f"{parent} → {child}" for parent, child in step.channels),
@@ -172,8 +172,8 @@ def _cost(found: Effect) -> tuple[str, str]:
 
 def _judged(step: Step, *, known: bool) -> str:
     if not known or step.token == step.right:
-        return step.token
-    return f"{step.token} (right: {step.right or 'nothing more'})"
+        return plain(step.token)
+    return f"{plain(step.token)} (right: {plain(step.right) if step.right else 'nothing more'})"
 
 
 def _unit(unit: Unit) -> str:
@@ -181,7 +181,7 @@ def _unit(unit: Unit) -> str:
 
 
 def _probabilities(top: Sequence[tuple[str, float]]) -> str:
-    return "\n".join(f"{probability:4.0%} {token}" for token, probability in top)
+    return "\n".join(f"{probability:4.0%} {plain(token)}" for token, probability in top)
 
 
 def _captured(table: Table) -> str:

@@ -17,6 +17,8 @@ LAYER_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY)
 """Vermillion is the held-out improvement."""
 MOST_WORDS = 45
 """More words than this cannot be read side by side; then events stand by class of token."""
+LONGEST_WORD = 18
+"""Letters of a word below the map; longer ones would take the height of the map itself."""
 
 
 def draw(found: Discovery) -> Figure:
@@ -90,11 +92,15 @@ def map_panel(axes: Axes, found: Discovery, *, letter: str) -> None:
 
 def shown_labels(found: Discovery) -> tuple[list[str], str]:
     """A label for every event, and what it is: the word itself, or its class where there are too many words."""
-    words = [plain(word) for word in found.labels]
+    words = [plain(word, LONGEST_WORD) for word in found.labels]
     if len(set(words)) <= MOST_WORDS:
         return words, "output word"
     common = {word for word, _ in Counter(words).most_common(MOST_WORDS - 8)}
-    return [word if word in common else f"other {token_class(word)}" for word in words], "token or its class"
+    shown = [
+        word if word in common else f"other {token_class(label)}"
+        for word, label in zip(words, found.labels, strict=True)
+    ]
+    return shown, "token or its class"
 
 
 def map_height(quanta: int) -> float:

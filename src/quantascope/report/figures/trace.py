@@ -7,6 +7,7 @@ from matplotlib.patches import Rectangle
 
 from quantascope.qmodel.recovered.trace import Step, Trace
 from quantascope.report.figures.style import BLUE, GREY, ORANGE, VERMILLION, title
+from quantascope.report.text import plain
 
 
 def draw(followed: Trace) -> Figure:
@@ -51,7 +52,7 @@ def _gates(axes: Axes, followed: Trace) -> None:
     axes.spines[["left", "bottom"]].set_visible(False)
     title(
         axes, "a",
-        f"{followed.input}: open gates (orange, darker with more written), active writers (number), "
+        f"{plain(followed.input)}: open gates (orange, darker with more written), active writers (number), "
         "channels used (blue)",
     )  # fmt: skip
 
@@ -63,15 +64,15 @@ def _probabilities(axes: Axes, followed: Trace) -> None:
             axes.bar(x, probability, width=0.32, color=colour)
             wrong = followed.right is not None and token != step.right
             axes.text(
-                x, probability + 0.03, token, rotation=90, ha="center", va="bottom", fontsize=8,
+                x, probability + 0.03, plain(token), rotation=90, ha="center", va="bottom", fontsize=8,
                 color=VERMILLION if wrong else "black",
             )  # fmt: skip
     for label, colour in (("Q-model", ORANGE), ("source", GREY)):
         axes.bar(0, 0, color=colour, label=label)
     labels = [
-        step.token
+        plain(step.token)
         if followed.right is None or step.token == step.right
-        else f"{step.token}\nright: {step.right or 'nothing'}"
+        else f"{plain(step.token)}\nright: {plain(step.right) if step.right else 'nothing'}"
         for step in followed.steps
     ]
     axes.set_xticks(range(len(followed.steps)), labels)
