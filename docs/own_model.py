@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast, Trainer, TrainingArguments
+from transformers.utils import logging
 
 VOWELS = {"a": "æe", "e": "ɛi", "i": "ɪa", "o": "ɒo", "u": "ʌu"}  # short and long
 PAIRS = {"sh": "ʃ", "ph": "f"}
@@ -114,4 +115,5 @@ def train(out: Path, steps: int = 600, saves: int = 10, count: int = 800) -> Pat
 
 
 if __name__ == "__main__":
+    logging.disable_progress_bar()
     print(train(Path(sys.argv[1]), *map(int, sys.argv[2:])))

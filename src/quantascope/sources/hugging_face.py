@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from quantascope.models.hugging_face import (
+    FAMILIES,
     adapt,
     causal_lm_losses,
     layers_of,
@@ -26,7 +27,7 @@ from quantascope.models.hugging_face import (
     read_weights,
 )
 from quantascope.models.residual import ResidualModel
-from quantascope.runs.artefact import read_table
+from quantascope.runs.artefact import read_json, read_table
 from quantascope.runs.config import Config, Positive
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.runs.run_directory import RunDirectory
@@ -93,8 +94,9 @@ def open_config(config: HuggingFaceConfig, out: Path) -> Source:
         state = "is gone" if not file.is_file() else "has changed"
         raise RunMismatch(f"{file} {state} since {out} was made with it; restore it, or give --data anew")
     trajectory = Trajectory.open(folder, reader=read_weights, branch=config.branch)
-    trajectory.check()
     last = trajectory.files[-1][0].parent
+    _refuse_other_families(last)
+    trajectory.check()
     module = load_pretrained(last)
     task = _task(config, file, _tokenizer(last, folder), module)
     decoder = adapt(module)
@@ -116,11 +118,34 @@ def open_config(config: HuggingFaceConfig, out: Path) -> Source:
     )
 
 
+def _refuse_other_families(checkpoint: Path) -> None:
+    """Refuse a model that has no adapter before any weight is read."""
+    file = checkpoint / "config.json"
+    if not file.is_file():
+        raise InvalidConfig(
+            f"{checkpoint} has no config.json, so it is no checkpoint of Hugging Face; save checkpoints with "
+            "save_pretrained, or describe the model in a file with quantascope.module_source and give FILE.py:source"
+        )
+    about = read_json(file)
+    kind = about.get("model_type") if isinstance(about, dict) else None
+    if kind not in FAMILIES:
+        raise InvalidConfig(
+            f"a model of type '{kind}' has no adapter; there are adapters for {', '.join(FAMILIES)}; describe "
+            "another model in a file with quantascope.module_source and give FILE.py:source"
+        )
+
+
 def _task(config: HuggingFaceConfig, file: Path, tokenizer: Any, module: Any) -> TextTask:
     end = tokenizer.eos_token_id
 
     def encode(text: str) -> list[int]:
-        return list(tokenizer(text, add_special_tokens=False)["input_ids"])
+        try:
+            return list(tokenizer(text, add_special_tokens=False)["input_ids"])
+        except Exception as error:  # a tokenizer without an unknown token raises a bare Exception
+            reason = " ".join(str(error).split())[:120]
+            raise InvalidConfig(
+                f"the tokenizer cannot read '{text[:40]}' ({reason}); leave out what it does not know"
+            ) from error
 
     if file.suffix == ".txt":
         panels = split(windows(encode(_text(file)), config.length)[: config.examples])
@@ -142,6 +167,7 @@ def _task(config: HuggingFaceConfig, file: Path, tokenizer: Any, module: Any) ->
         end=symbols[end if end is not None else 0],
         encode=encode,
         panels=panels,
+        unknown=None if tokenizer.unk_token_id == end else tokenizer.unk_token_id,
     )
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from quantascope.program.source import split_entry
-from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
+from quantascope.runs.errors import DamagedArtefact, InvalidConfig, QuantascopeError, RunMismatch
 from quantascope.runs.run_directory import is_run, read_run
 from quantascope.sources.hugging_face import (
     HuggingFaceConfig,
@@ -37,6 +37,8 @@ def open_source(
         branch: For checkpoints of several stages in one folder: which.
     """
     path = Path(where)
+    if path.suffix == ".py" and not path.is_dir():
+        raise InvalidConfig(f"{where} does not name a Source; write FILE.py:NAME, as in {where}:source")
     if split_entry(str(where))[1] is not None and not path.is_dir():
         return _from_file(str(where))
     if not path.is_dir():
@@ -62,7 +64,13 @@ def open_source(
 
 def _from_file(where: str) -> Source:
     found = load_name(where, "a Source")
-    made = found() if callable(found) else found
+    try:
+        made = found() if callable(found) else found
+    except QuantascopeError:
+        raise
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise InvalidConfig(f"{where} raises {type(error).__name__}: {reason}; mend the file") from error
     if not isinstance(made, Source):
         raise InvalidConfig(
             f"{where} is {type(made).__name__}, not a Source; build one with quantascope.module_source(…)"

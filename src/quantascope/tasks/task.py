@@ -146,8 +146,9 @@ class ExampleTask:
     """
 
     examples: Mapping[str, Any]
-    classes: Mapping[str, Sequence[Any]]
-    columns: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)
+    classes: Mapping[str, Any]
+    """By panel one class per example: a sequence, an array or a tensor."""
+    columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if "training" not in self.examples:
@@ -188,7 +189,7 @@ class ExampleTask:
     def labels(self, inputs: Iterable[tuple[str, int]]) -> tuple[str, ...]:
         """The class of each example."""
         panel, index = _one_panel(inputs)
-        return tuple(str(self.classes[panel][place]) for place in index)
+        return tuple(str(_plain(self.classes[panel][place])) for place in index)
 
     def properties(self, inputs: Sequence[tuple[str, int]]) -> Properties | None:
         """The class of each example, and what the columns say of it."""

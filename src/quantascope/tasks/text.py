@@ -66,6 +66,8 @@ class TextTask:
     encode: Callable[[str], list[int]] = field(repr=False)
     panels: Mapping[str, tuple[TextExample, ...]] = field(repr=False)
     padding: int | None = None
+    unknown: int | None = None
+    """The token that stands for whatever the tokenizer does not know."""
     pool: Callable[[int, int], Sequence[TextExample]] | None = None
     probes: Callable[[Sequence[TextExample]], Properties] | None = None
 
@@ -116,6 +118,8 @@ class TextTask:
         prompt = tuple(self.encode(text))
         if not prompt:
             raise InvalidConfig("an empty text asks nothing; type at least one token")
+        if self.unknown is not None and self.unknown in prompt:
+            raise InvalidConfig(f"the tokenizer does not know all of '{text}'; leave out what it does not know")
         if len(prompt) >= self.positions:
             raise InvalidConfig(
                 f"the text takes {len(prompt)} of the model's {self.positions} positions; give a shorter one"

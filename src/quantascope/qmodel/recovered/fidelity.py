@@ -1,7 +1,7 @@
 """How far a recovered Q-model does what its source does: on panels, by gate, and through training."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -130,7 +130,10 @@ def summary(run: RecoveredRun, panel: str | None = None) -> dict[str, Any]:
 
 def parameter_share(run: RecoveredRun) -> float:
     """Parameters of the Q-model over those of its source."""
-    return run.model.parameter_count / sum(one.numel() for one in cast(nn.Module, run.source.model()).parameters())
+    source = run.source.model()
+    # A residual model of a user's need not be a module; then the tensors of its checkpoint count.
+    tensors = source.parameters() if isinstance(source, nn.Module) else run.source.trajectory.load(-1).values()
+    return run.model.parameter_count / sum(one.numel() for one in tensors)
 
 
 def gate_fidelity(run: RecoveredRun, panel: str | None = None) -> float:

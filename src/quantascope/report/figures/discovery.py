@@ -75,7 +75,7 @@ def time_panel(axes: Axes, discoveries: list[Discovery], values: np.ndarray, lab
 def map_panel(axes: Axes, found: Discovery, *, letter: str) -> None:
     """Which words' events are in which support, the earliest quantum on top."""
     labels, by = shown_labels(found)
-    words = list(dict.fromkeys(sorted(labels, key=lambda word: (word.isalpha(), word))))
+    words = list(dict.fromkeys(labels))
     order = np.lexsort((found.factors.layer, found.acquired))
     shares = event_map(found.factors.supports, labels, words)[order]
     image = axes.imshow(shares, aspect="auto", cmap=colormaps["cividis"], vmin=0, vmax=1, interpolation="nearest")
@@ -86,7 +86,7 @@ def map_panel(axes: Axes, found: Discovery, *, letter: str) -> None:
     axes.tick_params(length=0)
     axes.set_ylabel("quantum and its step")
     bar = axes.figure.colorbar(image, ax=axes, pad=0.01)  # pyright: ignore[reportAttributeAccessIssue]
-    bar.set_label(f"events in the support / all events of the {by}")
+    bar.set_label("share of its events in the support")
     title(axes, letter, f"supports: which predictions each quantum helps, by {by}")
 
 

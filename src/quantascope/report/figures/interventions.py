@@ -25,7 +25,7 @@ def draw(done: Interventions) -> Figure:
         axes.barh([row + shift for row, _ in shown], rise, height=0.32, color=colour, label=label, xerr=reach,
                   error_kw={"elinewidth": 0.8, "capsize": 1.5})  # fmt: skip
     axes.axvline(0, color="black", linewidth=0.8)
-    axes.set_yticks(place, [plain(one.title) for one in done.done])
+    axes.set_yticks(place, [one.title for one in done.done])
     axes.invert_yaxis()
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("rise of the NLL (nats per event)")

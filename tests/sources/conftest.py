@@ -1,0 +1,246 @@
+"""Tiny sources of every kind, made once, and the command line as a user meets it."""
+
+import contextlib
+import importlib.util
+import io
+import json
+import random
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from quantascope.cli.main import main
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+TASK = """
+import itertools
+import random
+
+from quantascope import SequenceTask
+
+WORDS = ["".join(word) for word in itertools.product("abcd", repeat=3)]
+random.Random(0).shuffle(WORDS)
+
+task = SequenceTask(
+    vocabulary=("PAD", "BOS", "SEP", "EOS", *"abcd"),
+    positions=10,
+    prompt=tuple,
+    answer=lambda word: (*reversed(word), "EOS"),
+    panels={
+        "training": lambda: WORDS[:30],
+        "held_out": lambda: WORDS[30:38],
+        "calibration": lambda: WORDS[38:50],
+        "test": lambda: WORDS[50:],
+    },
+    reported=("test",),
+)
+"""
+
+DIGITS = """
+from pathlib import Path
+
+import torch
+from sklearn.datasets import load_digits
+from torch import nn
+
+from quantascope import ExampleTask, Recorder, module_source
+
+PANELS = {"training": range(0, 200), "held_out": range(200, 300), "calibration": range(300, 700),
+          "test": range(700, 1100)}
+FOLDER = Path(__file__).parent / "digits"
+pixels, digit = load_digits(return_X_y=True)
+images = torch.tensor(pixels / 16, dtype=torch.float32)
+rows = torch.cat([images, torch.tensor(digit)[:, None]], 1)
+task = ExampleTask(
+    examples={name: rows[list(panel)] for name, panel in PANELS.items()},
+    classes={name: digit[list(panel)] for name, panel in PANELS.items()},
+)
+
+
+class Network(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.second = nn.Linear(64, 12), nn.Linear(12, 10)
+
+    def forward(self, images):
+        return self.second(self.first(images).relu())
+
+
+def losses(network, rows):
+    return nn.functional.cross_entropy(network(rows[:, :64]), rows[:, 64].long(), reduction="none")
+
+
+def train():
+    network = Network()
+    recorder = Recorder(network, FOLDER, steps=10)
+    optimizer = torch.optim.SGD(network.parameters(), 0.2)
+    for _ in range(30):
+        optimizer.zero_grad()
+        losses(network, task.examples["training"]).mean().backward()
+        optimizer.step()
+        recorder.step(0.2)
+
+
+def source():
+    return module_source(
+        Network(), FOLDER, task=task, layers={"first": "first.*", "second": "second.*"}, losses=losses
+    )
+
+
+number = 3
+
+
+def broken():
+    raise ValueError("no such thing")
+"""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command answered."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def _command(*arguments: object) -> Said:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main([str(one) for one in arguments])
+    return Said(code, out.getvalue(), err.getvalue())
+
+
+def _thread_engine(*_: object, **__: object) -> ThreadPoolExecutor:
+    """Starting processes takes longer than all that they would do here."""
+    return ThreadPoolExecutor(1)
+
+
+def _done(*arguments: object) -> Said:
+    """A command that works, with threads for processes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("quantascope.runs.engine.open_engine", _thread_engine)
+        said = _command(*arguments)
+    assert said.code == 0, said.err
+    return said
+
+
+def _refused(*arguments: object) -> str:
+    """The one line in which a command refuses."""
+    said = _command(*arguments)
+    assert said.code == 2, said
+    assert said.out == ""
+    assert said.err.startswith("quantascope: "), said.err
+    assert said.err.count("\n") == 1, said.err
+    return said.err
+
+
+@pytest.fixture(scope="session")
+def command():
+    return _command
+
+
+@pytest.fixture(scope="session")
+def done():
+    return _done
+
+
+@pytest.fixture(scope="session")
+def refused():
+    return _refused
+
+
+@pytest.fixture(scope="session")
+def own_model():
+    """The file that own-model.md uses, as a module."""
+    specification = importlib.util.spec_from_file_location("own_model", DOCS / "own_model.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def addition(tmp_path_factory, done) -> Path:
+    folder = tmp_path_factory.mktemp("addition") / "run"
+    settings = ["steps=10", "intervals=2", "replays=2", "model.blocks=2", "model.width=8", "model.hidden=8"]
+    done("train", "addition", "--out", folder, "--set", *settings)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def reversal(tmp_path_factory, done) -> tuple[Path, str]:
+    """A run on a task in a user's file, and that task."""
+    folder = tmp_path_factory.mktemp("reversal")
+    (folder / "reversal.py").write_text(TASK)
+    task = f"{folder / 'reversal.py'}:task"
+    settings = ["steps=20", "intervals=2", "replays=2", "model.blocks=2", "model.width=8", "model.hidden=8"]
+    done("train", task, "--out", folder / "run", "--set", *settings)
+    return folder / "run", task
+
+
+@pytest.fixture(scope="session")
+def gpt2(tmp_path_factory, own_model) -> Path:
+    """A folder with `pairs.jsonl` and the checkpoints of a GPT-2 that learns them."""
+    folder = tmp_path_factory.mktemp("gpt2")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("importlib.util.find_spec", lambda name: None)  # as if accelerate were missing
+        own_model.train(folder, steps=20, saves=2, count=400)
+    return folder
+
+
+SENTENCE = "the cat [/sat] on $a and $b mat : a dog ran off <x> far . "
+
+
+@pytest.fixture(scope="session")
+def neox(tmp_path_factory) -> Path:
+    """A folder with `text.txt` and the checkpoints of a GPT-NeoX that learns it; its tokens look like markup."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import GPTNeoXConfig, GPTNeoXForCausalLM, PreTrainedTokenizerFast
+
+    folder = tmp_path_factory.mktemp("neox")
+    words, draw = SENTENCE.split(), random.Random(0)
+    text = " ".join(draw.choice(words) for _ in range(2400))
+    (folder / "text.txt").write_text(text)
+    tokenizer = Tokenizer(models.WordLevel({word: at for at, word in enumerate(dict.fromkeys(words))}, "the"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+    torch.manual_seed(0)
+    config = GPTNeoXConfig(
+        vocab_size=len(fast) + 2, hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=16, max_position_embeddings=32, bos_token_id=0, eos_token_id=0,
+    )  # fmt: skip
+    model = GPTNeoXForCausalLM(config)
+    tokens = torch.tensor(fast(text)["input_ids"])[:2400].reshape(300, 8)
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-2)
+    fast.save_pretrained(folder / "checkpoints")
+    model.save_pretrained(folder / "checkpoints" / "step0")
+    for step in range(1, 21):
+        optimizer.zero_grad()
+        model(input_ids=tokens, labels=tokens).loss.backward()
+        optimizer.step()
+        if step % 10 == 0:
+            model.save_pretrained(folder / "checkpoints" / f"step{step}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def digits(tmp_path_factory) -> str:
+    """FILE.py:source of a classifier of digits, which is trained."""
+    from quantascope.program.source import load_module
+
+    file = tmp_path_factory.mktemp("digits") / "digits.py"
+    file.write_text(DIGITS)
+    load_module(file).train()
+    return f"{file}:source"
