@@ -1,7 +1,7 @@
 """A tiny GPT-2 that learns to pronounce made-up words, for own-model.md: python docs/own_model.py FOLDER [STEPS].
 
-FOLDER/pairs.jsonl holds words and their pronunciations, FOLDER/checkpoints what `transformers.Trainer` saves. Without
-accelerate, which the Trainer needs, a plain loop trains the same model and saves it in the same layout.
+FOLDER/pairs.jsonl holds words and their pronunciations, FOLDER/checkpoints what `transformers.Trainer` saves.
+Without accelerate, which the Trainer needs, a plain loop trains the same model and saves it in the same layout.
 """
 
 import importlib.util
@@ -21,7 +21,7 @@ END, LENGTH, BATCH = "<end>", 16, 64
 
 
 def sound(word: str) -> str:
-    """The pronunciation: c and g are soft before e and i; a final e is silent and makes the vowel before it long."""
+    """The pronunciation: c and g are soft before e and i; a final e is silent, and the vowel before it long."""
     silent = len(word) > 3 and word[-1] == "e" and word[-2] not in VOWELS and word[-3] in VOWELS
     last, out, at = len(word) - silent, "", 0
     while at < last:

@@ -5,6 +5,7 @@ import importlib.util
 import io
 import json
 import random
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 import torch
 
 from quantascope.cli.main import main
+from quantascope.programs import addition as program
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -171,12 +173,16 @@ def own_model():
     return module
 
 
-@pytest.fixture(scope="session")
-def addition(tmp_path_factory, done) -> Path:
+@pytest.fixture(scope="module")
+def addition(tmp_path_factory, done) -> Iterator[Path]:
+    """A run on addition, whose panels of inputs that are not trained on are cut short meanwhile."""
     folder = tmp_path_factory.mktemp("addition") / "run"
     settings = ["steps=10", "intervals=2", "replays=2", "model.blocks=2", "model.width=8", "model.hidden=8"]
-    done("train", "addition", "--out", folder, "--set", *settings)
-    return folder
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(program, "DRAWN", program.DRAWN[: program.TRAINING + 364])
+        patch.setattr(program, "EVALUATION", 300)
+        done("train", "addition", "--out", folder, "--set", *settings)
+        yield folder
 
 
 @pytest.fixture(scope="session")

@@ -91,7 +91,7 @@ def test_data_are_remembered_and_must_stay_as_they_were(gpt2, tmp_path):
     assert open_source(folder).identity == first.identity
     whole = data.read_text()
     data.write_text(whole + whole.splitlines()[0] + "\n")
-    with pytest.raises(RunMismatch, match="has changed since .* restore it, or give --data anew"):
+    with pytest.raises(RunMismatch, match=r"has changed since .* restore it, or remove \S+ and give --data"):
         open_source(folder)
     data.unlink()
     with pytest.raises(RunMismatch, match="is gone since"):
@@ -120,7 +120,7 @@ def test_data_that_are_no_pairs_are_refused(gpt2, tmp_path, content, complaint):
 def test_pairs_longer_than_the_model_are_refused(gpt2, own_model, tmp_path):
     row = json.dumps({"prompt": "a" * own_model.LENGTH + ":", "answer": "b"}) + "\n"
     (tmp_path / "pairs.jsonl").write_text(row * 40)
-    with pytest.raises(InvalidConfig, match="positions"):
+    with pytest.raises(InvalidConfig, match="an example takes 18 positions of 16; give shorter pairs"):
         hugging_face_source(gpt2 / "checkpoints", tmp_path / "pairs.jsonl", out=tmp_path / "found")
 
 

@@ -15,11 +15,11 @@ from quantascope.sources.open import open_source
 SHORT = ("--set", "updates=4", "parts=2")
 
 
-def go(done, where, text, *, first=(), task=(), panels=()):
+def go(done, where, text, *, first=(), task=()):
     """Discover, fit, explain, trace and intervene; what each said."""
     found = done("discover", where, *first, *task, "--json").json
     fitted = done("fit", where, *SHORT, *task, "--json").json
-    named = done("explain", where, "--permutations", "1", *panels, *task, "--json").json
+    named = done("explain", where, "--permutations", "1", *task, "--json").json
     followed = done("trace", where, text, *task, "--json").json
     broken = done("intervene", where, text, *task, "--json").json
     return found, fitted, named, followed, broken
@@ -62,7 +62,7 @@ def check_effects(broken, run, events):
 
 def test_addition_goes_the_whole_way(addition, done):
     assert "nothing wrong" in done("audit", addition).out
-    said = go(done, addition, "12+345", panels=("--test", "carried_through"))
+    said = go(done, addition, "12+345")
     run = read_fit(open_source(addition), "faithful")
     check(*said, run, "12+345")
     assert said[3]["right"] == ["7", "5", "3", "EOS"]
@@ -141,3 +141,17 @@ def test_a_run_can_be_moved(addition, done, tmp_path):
     first, second = (done("discover", folder, "--json").json["quanta"] for folder in (addition, moved))
     assert first == second
     assert np.isfinite([one["demand"] for one in first]).all()
+
+
+def test_a_run_of_an_older_format_is_refused(addition, refused, tmp_path):
+    folder = shutil.copytree(addition, tmp_path / "old")
+    about = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(about | {"format": 1}))
+    err = refused("discover", folder)
+    assert "has run format 1, and this version of quantascope reads format 2; make the run again" in err
+
+
+def test_a_task_beside_a_run_on_a_built_in_one_is_refused(addition, reversal, refused):
+    err = refused("discover", addition, "--task", reversal[1])
+    assert "was made with addition, not with" in err
+    assert "leave out --task" in err

@@ -15,7 +15,7 @@ from quantascope.programs import BUILT_IN
 from quantascope.qmodel.compiled.program_task import program_task
 from quantascope.quanta.properties import Properties
 from quantascope.runs.artefact import read_table
-from quantascope.runs.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig, QuantascopeError
 from quantascope.semantics.token_properties import token_properties
 from quantascope.sources.source import Source
 from quantascope.sources.user_file import load_name
@@ -83,7 +83,14 @@ def _parquet_table(file: Path, panel: str) -> Properties:
 
 
 def _program_table(source: Source, panel: str, program: str) -> Properties:
-    trace, events = program_task(program).compiled.trace(source.inputs(panel)), source.events(panel)
+    events, compiled = source.events(panel), program_task(program).compiled
+    try:
+        trace = compiled.trace(source.inputs(panel))
+    except QuantascopeError as error:
+        raise InvalidConfig(
+            f"the program {program} does not run on the inputs of {source.folder} ({error}); give a program of "
+            "the same task, or leave out --properties"
+        ) from error
     if trace.example.shape != tuple(events.example.shape) or (trace.example != events.example.numpy()).any():
         raise InvalidConfig(
             f"the program {program} writes other outputs than the source was trained on; give a program of the "

@@ -92,7 +92,9 @@ def open_config(config: HuggingFaceConfig, out: Path) -> Source:
     folder, file = Path(config.checkpoints), Path(config.data)
     if not file.is_file() or _digest(file) != config.data_digest:
         state = "is gone" if not file.is_file() else "has changed"
-        raise RunMismatch(f"{file} {state} since {out} was made with it; restore it, or give --data anew")
+        raise RunMismatch(
+            f"{file} {state} since {out} was made with it; restore it, or remove {out} and give --data anew"
+        )
     trajectory = Trajectory.open(folder, reader=read_weights, branch=config.branch)
     last = trajectory.files[-1][0].parent
     _refuse_other_families(last)
@@ -124,7 +126,8 @@ def _refuse_other_families(checkpoint: Path) -> None:
     if not file.is_file():
         raise InvalidConfig(
             f"{checkpoint} has no config.json, so it is no checkpoint of Hugging Face; save checkpoints with "
-            "save_pretrained, or describe the model in a file with quantascope.module_source and give FILE.py:source"
+            "save_pretrained, or describe the model in a file with quantascope.module_source and give "
+            "FILE.py:source"
         )
     about = read_json(file)
     kind = about.get("model_type") if isinstance(about, dict) else None
@@ -156,6 +159,12 @@ def _task(config: HuggingFaceConfig, file: Path, tokenizer: Any, module: Any) ->
     rows = module.get_input_embeddings().num_embeddings
     known = tokenizer.convert_ids_to_tokens(range(min(len(tokenizer), rows)))
     symbols = [*(str(symbol) for symbol in known), *(f"<unused {token}>" for token in range(len(known), rows))]
+    longest = max(len(one.prompt) + len(one.answer) - 1 for panel in panels.values() for one in panel)
+    if longest > module.config.max_position_embeddings:
+        raise InvalidConfig(
+            f"an example takes {longest} positions of {module.config.max_position_embeddings}; give shorter "
+            "pairs, or a text with a shorter --length"
+        )
     highest = max(max(*one.prompt, *one.answer) for panel in panels.values() for one in panel)
     if highest >= rows:
         raise InvalidConfig(

@@ -337,6 +337,7 @@ def fit_run(source: Source, config: RecoveredFit, progress: Progress | None = No
 
 def read_fit(source: Source, preset: FitPreset) -> RecoveredRun:
     """The Q-model of a preset that was fitted to a source."""
+    _ = source.sequence_task  # where there can be no Q-model, none is asked for
     folder = qmodel_folder(source, preset)
     command = f"quantascope fit --preset {preset}"
     if not (folder / "config.json").is_file():
