@@ -3,7 +3,6 @@
 import json
 import shutil
 
-import numpy as np
 import pytest
 import torch
 
@@ -133,14 +132,6 @@ def test_a_classifier_is_discovered_and_explained_and_has_no_qmodel(digits, comm
     for arguments in (["fit"], ["trace"], ["intervene"]):
         err = refused(*arguments, where, *(["3"] if arguments == ["trace"] else []))
         assert "so it has no Q-model; discover and explain work" in err
-
-
-def test_a_run_can_be_moved(addition, done, tmp_path):
-    done("discover", addition)
-    moved = shutil.copytree(addition, tmp_path / "moved")
-    first, second = (done("discover", folder, "--json").json["quanta"] for folder in (addition, moved))
-    assert first == second
-    assert np.isfinite([one["demand"] for one in first]).all()
 
 
 def test_a_run_of_an_older_format_is_refused(addition, refused, tmp_path):
