@@ -133,3 +133,28 @@ def test_a_tokenizer_without_an_unknown_token_is_answered_in_words(neox, tmp_pat
     task = open_source(folder, data=neox / "text.txt", length=8).task
     with pytest.raises(InvalidConfig, match="the tokenizer cannot read 'the elephant'"):
         task.parse("the elephant")
+
+
+def test_what_the_trainers_callback_keeps_is_a_source(gpt2, tmp_path):
+    from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerState
+
+    from quantascope.training.callbacks import RecorderCallback
+
+    saved, state = gpt2 / "checkpoints" / "checkpoint-20", TrainerState()
+    model = AutoModelForCausalLM.from_pretrained(saved)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    given = {"model": model, "optimizer": optimizer, "processing_class": AutoTokenizer.from_pretrained(saved)}
+    callback = RecorderCallback(tmp_path / "kept", steps=1)
+    callback.on_train_begin(None, state, None, **given)
+    model.lm_head.weight.data.mul_(0.5)
+    state.global_step += 1
+    callback.on_pre_optimizer_step(None, state, None, **given)
+    callback.on_step_end(None, state, None, **given)
+    before = torch.random.get_rng_state()
+    source = open_source(tmp_path / "kept", data=gpt2 / "pairs.jsonl")
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert source.trajectory.mass.tolist() == [0, 0.1]
+    events = source.examples("test")
+    with torch.no_grad():
+        logits = model(events.tokens).logits[events.example, events.position]
+        torch.testing.assert_close(source.model().run(events).logits, logits, atol=1e-5, rtol=1e-4)

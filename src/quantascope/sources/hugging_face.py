@@ -22,8 +22,8 @@ from quantascope.models.hugging_face import (
     adapt,
     causal_lm_losses,
     layers_of,
-    load_pretrained,
     mlp_groups,
+    model_of,
     read_weights,
 )
 from quantascope.models.residual import ResidualModel
@@ -99,7 +99,7 @@ def open_config(config: HuggingFaceConfig, out: Path) -> Source:
     last = trajectory.files[-1][0].parent
     _refuse_other_families(last)
     trajectory.check()
-    module = load_pretrained(last)
+    module = model_of(trajectory.files[-1])
     task = _task(config, file, _tokenizer(last, folder), module)
     decoder = adapt(module)
 

@@ -62,11 +62,17 @@ class _Recording:
 
 
 class _TrainerHooks(_Recording):
-    """Keeps checkpoints of a `transformers.Trainer` run in a folder, at the given steps or at every so many."""
+    """Keeps checkpoints of a `transformers.Trainer` run in a folder, at the given steps or at every so many.
+
+    The model's config and the tokenizer are kept as well, so that `quantascope discover FOLDER --data FILE` works.
+    """
 
     def on_train_begin(self, args: Any, state: Any, control: Any, *, model: Any, **others: Any) -> None:
         if state.is_world_process_zero:
             self._begin(model, state.global_step, self._masses().get(str(state.global_step)))
+            for one in (getattr(model, "config", None), others.get("processing_class")):
+                if hasattr(one, "save_pretrained"):
+                    one.save_pretrained(checkpoint_file(self.folder, 0).parent)
 
     def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, *, optimizer: Any, **others: Any) -> None:
         self._note_rate(optimizer)

@@ -12,7 +12,7 @@ from quantascope.models.hugging_face.decoder import HuggingFaceDecoder, adapt
 from quantascope.models.hugging_face.families import FAMILIES, Family, family_of, layers_of
 from quantascope.models.hugging_face.hidden_units import mlp_groups
 from quantascope.models.hugging_face.losses import causal_lm_losses
-from quantascope.models.hugging_face.pretrained import load_pretrained, read_weights
+from quantascope.models.hugging_face.pretrained import load_pretrained, model_of, read_weights
 
 __all__ = [
     "FAMILIES",
@@ -24,5 +24,6 @@ __all__ = [
     "layers_of",
     "load_pretrained",
     "mlp_groups",
+    "model_of",
     "read_weights",
 ]

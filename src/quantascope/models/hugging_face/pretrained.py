@@ -33,6 +33,15 @@ def load_pretrained(
     return _from_pretrained(folder, attn_implementation=attention).to(dtype).eval()
 
 
+def model_of(shards: Sequence[Path]) -> nn.Module:
+    """The causal language model of one checkpoint of a series, in evaluation mode and in single precision."""
+    values = json.loads(_config_text(shards[0].parent))
+    with torch.random.fork_rng(devices=[]):
+        module = _from_config(values, attn_implementation="eager").to(torch.float32)
+    module.load_state_dict(read_weights(shards))
+    return module.eval()
+
+
 def read_weights(shards: Sequence[Path]) -> dict[str, Tensor]:
     """The weights in the safetensors files of one checkpoint, named as in the model, tied ones under each name."""
     folder = shards[0].parent
@@ -70,12 +79,9 @@ class _Outline:
 @lru_cache(maxsize=8)
 def _outline(config_text: str) -> _Outline:
     """The outline of the model that a config.json describes; it takes no memory."""
-    transformers = _transformers()
-    values = json.loads(config_text)
-    with _one_line(f"the config.json of model type '{values.get('model_type')}'"):
-        config = transformers.CONFIG_MAPPING[values.get("model_type")].from_dict(values)
-        with torch.device("meta"):
-            module = transformers.AutoModelForCausalLM.from_config(config)
+    with torch.device("meta"):
+        module = _from_config(json.loads(config_text))
+    kind = module.config.model_type
     first: dict[int, str] = {}
     names = {
         name: first.setdefault(id(value), name) for name, value in module.named_parameters(remove_duplicate=False)
@@ -84,8 +90,16 @@ def _outline(config_text: str) -> _Outline:
         shapes={name: value.shape for name, value in module.state_dict().items()},
         tied={name: own for name, own in names.items() if name != own},
         body=module.base_model_prefix,
-        older=FAMILIES[config.model_type].older if config.model_type in FAMILIES else {},
+        older=FAMILIES[kind].older if kind in FAMILIES else {},
     )
+
+
+def _from_config(values: Mapping[str, Any], **asked: Any) -> Any:
+    """The model that a config.json describes, with random weights."""
+    transformers = _transformers()
+    with _one_line(f"the config.json of model type '{values.get('model_type')}'"):
+        config = transformers.CONFIG_MAPPING[values.get("model_type")].from_dict(values)
+        return transformers.AutoModelForCausalLM.from_config(config, **asked)
 
 
 def _config_text(folder: Path) -> str:

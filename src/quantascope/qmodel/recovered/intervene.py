@@ -72,11 +72,11 @@ class Interventions:
         }
 
     def _effect(self, found: Effect) -> dict[str, Any]:
-        low, high = found.interval(found.nll)
+        several = len(found.events) > 1  # an interval over examples needs some
         return {
             "accuracy_drop": found.accuracy_drop,
             "nll_rise": float(found.nll.double().mean()),
-            "nll_interval": [low, high],
+            "nll_interval": list(found.interval(found.nll)) if several else None,
             "by_token": {self.vocabulary[token]: lost for token, lost in found.by_word().items()},
             "by_event": found.nll.tolist(),
         }
