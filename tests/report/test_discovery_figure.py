@@ -91,7 +91,7 @@ def test_legends_cover_no_curve_and_no_point(figure):
 
 def test_rule_threshold_and_what_cells_are_shares_of_are_on_the_figure(figure):
     assert figure.axes[0].get_title(loc="left").endswith("60 quanta: path rule, threshold 0.03")
-    assert figure.axes[3].get_title(loc="left").endswith("which predictions each quantum helps, by output word")
+    assert figure.axes[3].get_title(loc="left").endswith("which predictions each quantum helps, by label")
     assert figure.axes[4].get_ylabel() == "share of its events in the support"
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from quantascope.discovery import improvement, mean_acquisition
 from quantascope.discovery.discover import Discovery, event_map
-from quantascope.report.figures.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, title
+from quantascope.report.figures.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, step_scale, title
 from quantascope.report.text import plain
 from quantascope.semantics.token_properties import token_class
 
@@ -53,7 +53,9 @@ def acquisition_panel(axes: Axes, found: Discovery, *, letter: str) -> None:
         axes.plot(steps, improved, color=VERMILLION, linewidth=1.8, linestyle="--", label="held-out improvement")
     last = int(found.acquired.max()) if len(found.factors) else int(steps[-1])
     axes.set(xlabel="training step", ylabel="share acquired", ylim=(-0.02, 1.02))
-    axes.set_xlim(0, min(int(steps[-1]), 2 * last))
+    scale = step_scale(steps)
+    axes.set_xscale(**scale)
+    axes.set_xlim(0, min(int(steps[-1]), 2 * last) if scale["value"] == "linear" else int(steps[-1]))
     _legend_below(axes)
     title(axes, letter, f"{len(found.factors)} quanta: {found.trained.rule} rule, threshold {found.threshold:g}")
 
@@ -67,7 +69,8 @@ def time_panel(axes: Axes, discoveries: list[Discovery], values: np.ndarray, lab
         own = layers == layer
         axes.scatter(values[own], steps[own], s=22, color=_colour(layer), alpha=0.8, linewidths=0, label=name)
     axes.set(xlabel=label, ylabel="acquired by step")
-    axes.set_ylim(bottom=0)
+    axes.set_yscale(**step_scale(discoveries[0].trained.steps))
+    axes.set_ylim(bottom=0, top=1.1 * max([*steps, 1]))
     _legend_below(axes)
     title(axes, letter, f"time against {label.split(' (')[0]}")
 
@@ -94,7 +97,7 @@ def shown_labels(found: Discovery) -> tuple[list[str], str]:
     """A label for every event, and what it is: the word itself, or its class where there are too many words."""
     words = [plain(word, LONGEST_WORD) for word in found.labels]
     if len(set(words)) <= MOST_WORDS:
-        return words, "output word"
+        return words, "label"
     common = {word for word, _ in Counter(words).most_common(MOST_WORDS - 8)}
     shown = [
         word if word in common else f"other {token_class(label)}"

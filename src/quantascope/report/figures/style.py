@@ -49,6 +49,19 @@ def title(axes: Axes, letter: str, text: str) -> None:
     axes.set_title(f"$\\bf{{({letter})}}$ {text}")
 
 
+def step_scale(steps: np.ndarray) -> dict[str, Any]:
+    """The scale of an axis of training steps: linear, or logarithmic from the first on if most steps are early.
+
+    >>> step_scale(np.arange(0, 100, 10))
+    {'value': 'linear'}
+    >>> step_scale(np.array([0, 1, 2, 4, 8, 16, 32, 64, 128, 1000]))
+    {'value': 'symlog', 'linthresh': 1, 'linscale': 0.5}
+    """
+    if np.median(steps) > steps[-1] / 10:
+        return {"value": "linear"}
+    return {"value": "symlog", "linthresh": int(steps[steps > 0][0]), "linscale": 0.5}
+
+
 Quantity = Literal["steps", "probability"]
 
 
