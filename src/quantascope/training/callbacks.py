@@ -70,7 +70,8 @@ class _TrainerHooks(_Recording):
     def on_train_begin(self, args: Any, state: Any, control: Any, *, model: Any, **others: Any) -> None:
         if state.is_world_process_zero:
             self._begin(model, state.global_step, self._masses().get(str(state.global_step)))
-            for one in (getattr(model, "config", None), others.get("processing_class")):
+            about: list[Any] = [getattr(model, "config", None), others.get("processing_class")]
+            for one in about:
                 if hasattr(one, "save_pretrained"):
                     one.save_pretrained(checkpoint_file(self.folder, 0).parent)
 
