@@ -151,7 +151,10 @@ def test_an_endless_loop_is_told_with_its_line(write, capsys, monkeypatch):
     [
         ("missing.py", "there is no program file missing.py"),
         ("folder.py", "folder.py is a folder"),
-        ("folder", "there is no program 'folder'; give a file FILE.py, or one of english, french, addition"),
+        (
+            "folder",
+            "there is no program 'folder'; give a file FILE.py, or one of english, french, addition",
+        ),
         ("mine.py:other", "mine.py has no entry 'other'; its entries are: predict"),
         ("empty.py", "empty.py has no entry"),
         ("binary.py", "binary.py cannot be imported: SyntaxError"),

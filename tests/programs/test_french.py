@@ -45,3 +45,9 @@ def test_the_task_asks_for_what_the_program_writes(compiled):
     numbers = french.task.panel("development")
     trace, events = compiled("french").trace(numbers), french.task.events(numbers)
     assert [french.task.token[trace.tokens[row]] for row in trace.row.tolist()] == events.target.tolist()
+
+
+def test_smaller_training_sets_are_within_the_larger_and_hold_the_reserved_forms():
+    small, middle, whole = (set(french.task.panel(f"training_{count}")) for count in (100, 200, 300))
+    assert set(french.RESERVED) < small < middle < whole == set(french.task.panel("training"))
+    assert (len(small), len(middle)) == (100, 200)

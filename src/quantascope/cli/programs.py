@@ -17,7 +17,8 @@ def compile(
     """Compile a program into a Q-graph: ordinary Python whose annotated subroutines become quanta.
 
     Args:
-        program: FILE.py or FILE.py:entry, or one that comes with quantascope: english, french, addition.
+        program: FILE.py or FILE.py:entry, or one that comes with quantascope: english, french, addition, roman,
+            clock.
         figure: Draw the graph into this file (png, svg or pdf).
         json: Print quanta, edges and levels as JSON.
     """

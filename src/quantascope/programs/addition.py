@@ -165,6 +165,7 @@ task = SequenceTask(
     answer=predict.write,
     panels={
         "training": lambda: DRAWN[:TRAINING],
+        **{f"training_{count}": lambda count=count: DRAWN[:count] for count in (100, 200, 300)},
         "development": lambda: DRAWN[TRAINING:-EVALUATION],
         "evaluation": lambda: DRAWN[-EVALUATION:],
         "carried_through": lambda: tuple(pair for pair in DRAWN[-EVALUATION:] if carried_through(pair)),

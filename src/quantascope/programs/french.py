@@ -292,6 +292,13 @@ def drawn() -> dict[str, tuple[int, ...]]:
     return {panel: tuple(sorted(numbers)) for panel, numbers in lists.items()}
 
 
+def training_of(count: int) -> tuple[int, ...]:
+    """So many of the training numbers, the reserved forms first; each list is within the next."""
+    others = [number for number in drawn()["training"] if number not in RESERVED]
+    random.Random(1).shuffle(others)
+    return tuple(sorted([*RESERVED, *others][:count]))
+
+
 def further(count: int, seed: int) -> tuple[int, ...]:
     """Numbers of three to six digits outside every panel, in random order."""
     taken = {number for numbers in drawn().values() for number in numbers}
@@ -311,6 +318,7 @@ task = SequenceTask(
     answer=name,
     panels={
         "training": lambda: drawn()["training"],
+        **{f"training_{count}": lambda count=count: training_of(count) for count in (100, 200, 300)},
         "development": lambda: drawn()["development"],
         "evaluation": lambda: drawn()["evaluation"],
         "vigesimal": lambda: tuple(number for number in drawn()["evaluation"] if is_vigesimal(number)),
