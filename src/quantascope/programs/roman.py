@@ -11,11 +11,10 @@ from quantascope.tasks.sequence import SequenceTask
 LARGEST, LONGEST = 3999, 3888
 END = "EOS"
 LETTERS = ("M", "D", "C", "L", "X", "V", "I")
-PLACES = ("THOUSANDS", "HUNDREDS", "TENS", "UNITS")
 PATTERNS = ("", "1", "11", "111", "15", "5", "51", "511", "5111", "10")
 """How each digit is written; 1, 5 and 0 stand for the letters of one, five and ten of its place."""
 
-Place = Enum("Place", [*PLACES, "END"])
+Place = Enum("Place", "THOUSANDS HUNDREDS TENS UNITS END")
 Sign = Enum("Sign", "ONE FIVE TEN")
 SIGNS = {"1": Sign.ONE, "5": Sign.FIVE, "0": Sign.TEN}
 
@@ -86,7 +85,7 @@ def letter_of(position: int, place: Place, first: int, second: int, third: int) 
 @registry.quantum("DIGIT", output_cardinality=9)
 def digit_of(place: Place, first: int, second: int, third: int, fourth: int) -> int:
     """The digit of the place."""
-    return dict(zip(Place, (first, second, third, fourth), strict=False))[place]
+    return (first, second, third, fourth)[place.value - 1]
 
 
 @registry.quantum("SIGN", output_cardinality=3)
