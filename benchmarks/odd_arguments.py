@@ -1,0 +1,229 @@
+"""Give every command odd arguments: each must end in a result or in one line that says what is wrong.
+
+    python benchmarks/odd_arguments.py              every option and every setting, some thousand calls
+    python benchmarks/odd_arguments.py --every 20   each twentieth of them
+
+Each call runs in a process of its own, from a copy of a prepared folder, with limits on processor time and memory.
+A call is a defect if it prints a traceback, ends by a signal, complains in several lines, asks for more memory
+than there is, or neither ends nor shows progress. Calls that are long because they were asked to be (a million
+steps) are counted apart.
+"""
+
+import argparse
+import collections
+import json
+import os
+import resource
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import BaseModel
+
+from quantascope.acquisition.learner_config import HSPLearner
+from quantascope.claims.register import CLAIMS
+from quantascope.cli import main as quantascope
+from quantascope.guidance.guide import GuidedLearner
+from quantascope.qmodel.compiled.fit import CompiledLearner
+from quantascope.qmodel.recovered.fit import RecoveredFit
+from quantascope.sources.trained import SourceConfig
+
+SECONDS = 20
+GIGABYTES = 6
+SOURCE = "model.blocks=2 model.width=8 model.hidden=16 steps=12 optimizer.learning_rate=0.1 intervals=4 replays=2"
+FOREST = "training.steps=20 family.tasks=4 batch_size=32"
+COMPILED = "training.steps=4 model.width=8 trained_on=training_100"
+GUIDED = "training.steps=4 model.blocks=7 model.width=8 model.hidden=16"
+PREPARED = (
+    f"train addition --out source --set {SOURCE} trained_on=training_100",
+    "discover source --workers 1",
+    "fit source --set updates=4 parts=2",
+    f"train compiled --program roman --out teacher --set {COMPILED}",
+)
+INTEGERS = ("-1", "0", "3000", "1000000000", f"1{'0' * 30}", "1.5", "nan", "x", "")
+REALS = ("-1", "0", "1e308", "1e-308", "nan", "inf", "x", "")
+PATHS = ("", ".", "/", "/dev/null", "missing/deeper", "source/config.json", "[/x]", "a\x1b[31m\nb")
+NAMES = ("", "x", "/", "[/x]", "$\\frac{$", "a\x1b[31m\nb", "x" * 5000, "source.py:task", ":", "hf:")
+OPTIONS = {
+    f"train addition --out new --set {SOURCE}": {
+        "--seed": INTEGERS, "--threads": INTEGERS, "--config": PATHS, "--out": PATHS, "--program": NAMES,
+    },
+    f"train hsp --out new --set {FOREST}": {"--seed": INTEGERS, "--threads": INTEGERS, "--config": PATHS},
+    f"train compiled --out new --set {COMPILED}": {"--program": NAMES, "--seed": INTEGERS, "--config": PATHS},
+    "discover source --workers 1": {
+        "--threshold": REALS, "--memory": REALS, "--workers": INTEGERS, "--threads": INTEGERS, "--engine": NAMES,
+        "--rule": NAMES, "--panel": NAMES, "--task": NAMES, "--data": PATHS, "--length": INTEGERS,
+        "--examples": INTEGERS, "--branch": NAMES,
+    },
+    "fit source --set updates=4 parts=2": {"--seed": INTEGERS, "--threads": INTEGERS, "--preset": NAMES},
+    "explain source --workers 1 --permutations 1": {
+        "--permutations": INTEGERS, "--units": NAMES, "--preset": NAMES, "--properties": NAMES,
+        "--calibration": NAMES, "--test": NAMES, "--workers": INTEGERS, "--threads": INTEGERS,
+    },
+    "trace source 12+34": {"--preset": NAMES, "--task": NAMES},
+    "intervene source": {"--delete": NAMES, "--ablate": NAMES, "--force": NAMES, "--panel": NAMES},
+    "audit source": {"--branch": NAMES, "--data": PATHS, "--task": NAMES},
+    "compile addition": {"--figure": PATHS},
+    f"guide --teacher teacher --out new --set {GUIDED}": {
+        "--teacher": PATHS, "--seed": INTEGERS, "--threads": INTEGERS, "--config": PATHS, "--program": NAMES,
+    },
+    "simulate": {
+        "--roots": INTEGERS, "--branching": INTEGERS, "--depth": (*INTEGERS, "1000000"), "--alpha": REALS,
+        "--clock": NAMES,
+    },
+    "reproduce hsp-demand --out new": {
+        "--preset": NAMES, "--workers": INTEGERS, "--threads": INTEGERS, "--engine": NAMES, "--publish": PATHS,
+    },
+    "scoreboard": {"--results": PATHS},
+}  # fmt: skip
+PLACES = {
+    "train {} --out new": NAMES, "discover {}": PATHS, "fit {}": PATHS, "explain {}": PATHS, "trace {} 1": PATHS,
+    "trace source {}": NAMES, "intervene source {}": NAMES, "audit {}": (*PATHS, *NAMES), "compile {}": NAMES,
+    "reproduce {}": NAMES, "{}": NAMES,
+}  # fmt: skip
+SETTINGS = {
+    f"train addition --out new --set {SOURCE}": SourceConfig(task="addition"),
+    f"train hsp --out new --set {FOREST}": HSPLearner(),
+    f"train compiled --program roman --out new --set {COMPILED}": CompiledLearner(),
+    f"guide --teacher teacher --out new --set {GUIDED}": GuidedLearner(),
+    "fit source --set updates=4 parts=2": RecoveredFit(),
+    **{f"reproduce {name} --out new --set": claim.presets["quick"] for name, claim in CLAIMS.items()},
+}
+ODD = {
+    bool: ("2", '"x"', "null"),
+    int: ("-1", "0", "1000000000", f"1{'0' * 30}", "1.5", "null", "[]"),
+    float: ("-1", "0", "1e308", "NaN", "Infinity", "null"),
+    str: ('""', '"x"', '"[/x]"', "3"),
+    tuple: ("[]", "[-1]", "[1000000000]", '["x"]', "3"),
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a call ended: its kind, and what it wrote to stderr."""
+
+    kind: str
+    complaint: str
+
+    @property
+    def is_defect(self) -> bool:
+        return self.kind not in ("result", "refusal", "long")
+
+
+def calls() -> Iterator[list[str]]:
+    """Every command with every odd argument."""
+    for command, options in OPTIONS.items():
+        for option, values in options.items():
+            for value in values:
+                words = command.split()
+                place = words.index(option) if option in words else len(words)
+                yield [*words[:place], *words[place + 2 :], option, value]
+    for command, values in PLACES.items():
+        for value in values:
+            yield [value if word == "{}" else word for word in command.split()]
+    for command, config in SETTINGS.items():
+        for key, value in _leaves(config):
+            for odd in ODD[type(value)]:
+                kept = [word for word in command.split() if not word.startswith(f"{key}=")]
+                yield [*kept, f"{key}={odd}"]
+
+
+def _leaves(config: BaseModel, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key in type(config).model_fields:
+        value = getattr(config, key)
+        if isinstance(value, BaseModel):
+            yield from _leaves(value, f"{prefix}{key}.")
+        elif type(value) in ODD:
+            yield f"{prefix}{key}", value
+
+
+def outcome(arguments: list[str], folder: Path) -> Outcome:
+    """Make a call in a child process."""
+    said, complaint = folder.with_suffix(".stdout"), folder.with_suffix(".stderr")
+    child = os.fork()
+    if not child:
+        _be_the_call(arguments, folder, said, complaint)
+    _, status = os.waitpid(child, 0)
+    return judged(os.waitstatus_to_exitcode(status), complaint.read_bytes().decode(errors="replace"))
+
+
+def _be_the_call(arguments: list[str], folder: Path, said: Path, complaint: Path) -> None:
+    code = 70
+    try:
+        os.chdir(folder)
+        for stream, file in ((1, said), (2, complaint)):
+            os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        torch.set_num_threads(1)
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        for kind, limit in (
+            (resource.RLIMIT_AS, pages * resource.getpagesize() + GIGABYTES * 10**9),
+            (resource.RLIMIT_CPU, int(sum(os.times()[:2])) + SECONDS),
+            (resource.RLIMIT_CORE, 0),
+        ):
+            resource.setrlimit(kind, (limit, limit))
+        code = quantascope(arguments)
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else 70
+    except BaseException as error:
+        os.write(2, f"Traceback: {type(error).__name__}: {error}".encode(errors="replace"))
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def judged(code: int, complaint: str) -> Outcome:
+    """What the end of a call means."""
+    complaints = [line for line in complaint.splitlines() if line.startswith("quantascope: ")]
+    errors = [
+        line for line in complaints if not line.startswith(("quantascope: warning", "quantascope: training"))
+    ]
+    if "Traceback" in complaint:
+        kind = "traceback"
+    elif code in (-9, -24):
+        kind = "long" if complaint.strip() else "hang"
+    elif code < 0:
+        kind = "signal"
+    elif code == 2:
+        kind = "refusal" if len(errors) == 1 else "several lines"
+    else:
+        kind = "result" if code in (0, 1) else "exit code"
+    return Outcome(kind, complaint.strip())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--every", type=int, default=1, help="make each n-th call only")
+    parser.add_argument("--only", default="", help="make calls that contain this text only")
+    parser.add_argument("--json", type=Path, help="write the counts to this file")
+    asked = parser.parse_args()
+    chosen = [call for call in list(calls())[:: asked.every] if asked.only in " ".join(call)]
+    counts: collections.Counter[str] = collections.Counter()
+    with tempfile.TemporaryDirectory() as temporary:
+        prepared, folder = Path(temporary) / "prepared", Path(temporary) / "called"
+        prepared.mkdir()
+        for command in PREPARED:
+            made = outcome([*command.split()], prepared)
+            if made.kind != "result":
+                raise SystemExit(f"{command}: {made.complaint}")
+        for call in chosen:
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.copytree(prepared, folder)
+            found = outcome(call, folder)
+            counts[found.kind] += 1
+            if found.is_defect:
+                print(f"{found.kind}: {' '.join(call)[:300]!r}\n    {found.complaint[-400:]!r}", flush=True)
+    print(f"{len(chosen)} calls: {', '.join(f'{count} {kind}' for kind, count in counts.most_common())}")
+    if asked.json:
+        asked.json.write_text(json.dumps({"calls": len(chosen), **counts}, indent=2) + "\n")
+    return 0 if set(counts) <= {"result", "refusal", "long"} else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
