@@ -160,7 +160,7 @@ class Interval:
         Second, at how many points it took derivatives, those of too few nodes included.
         """
         fall = before - after
-        enough = allowed_error(torch.stack([before, after], 1).numpy(force=True), self.tolerance)[0]
+        enough = allowed_error(torch.stack([before, after], 1).cpu().numpy(), self.tolerance)[0]
         way = {name: value - end[name] for name, value in self.event_losses.parameters(start).items()}
         directions = self._directions(way)
         count, points, sizes = 2, 0, dict[int, float]()

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from quantascope.runs.errors import InvalidConfig
 
 CPU = torch.device("cpu")
+NAMES = r"cpu|cuda(:\d{1,2})?|mps"
 
 
 def find_device(name: str | torch.device) -> torch.device:
@@ -26,7 +27,7 @@ def find_device(name: str | torch.device) -> torch.device:
     Traceback (most recent call last):
     quantascope.runs.errors.InvalidConfig: there is no device 'gpu'; give cpu, cuda, cuda:N or mps
     """
-    if not re.fullmatch(r"cpu|cuda(:\d{1,2})?|mps", str(name)):
+    if not re.fullmatch(NAMES, str(name)):
         raise InvalidConfig(f"there is no device '{name}'; give cpu, cuda, cuda:N or mps")
     device = torch.device(name)
     if reason := missing(device):

@@ -112,7 +112,7 @@ def compiled_subject(run: CompiledRun, path: Path) -> Subject:
         parts = [events[start : start + AT_ONCE] for start in range(0, len(events), AT_ONCE)]
         device = device_of(run.model)
         active = torch.cat([run.model.run(part.to(device)).activity for part in parts], 1) > 0.5
-        return {QUANTUM: Units.of(taught.compiled.graph.names, active.numpy(force=True))}
+        return {QUANTUM: Units.of(taught.compiled.graph.names, active.cpu().numpy())}
 
     return Subject(
         title=f"gates of the compiled Q-model {path}",

@@ -103,7 +103,7 @@ def activity(model: RecoveredQModel, events: Events) -> Activity:
     gates, opened = at_events(done.active, events), at_events(done.opened, events)
     writers = opened.transpose(1, 2).flatten(0, 1)
     owner = torch.arange(len(gates)).repeat_interleave(model.config.writers)
-    return Activity(gates.numpy(force=True), writers.numpy(force=True), owner.numpy())
+    return Activity(gates.cpu().numpy(), writers.cpu().numpy(), owner.numpy())
 
 
 def summary(run: RecoveredRun, panel: str | None = None) -> dict[str, Any]:

@@ -148,7 +148,7 @@ class Replays:
         """How much of each curve's mass lies before a step."""
         curves = np.pad(self.factors.cumulative, ((0, 0), (1, 0)))
         share = [np.interp(step, self.source.steps, curve) for curve in curves]
-        return torch.tensor(share, dtype=torch.float32, device=self.source.device)
+        return torch.tensor(share, dtype=torch.float32).to(self.source.device)
 
     def all(self, pool: Pool, parts: int, seed: int) -> list[Replayed]:
         """Every replayed step on the training inputs and its own share of the pool, each in so many parts."""

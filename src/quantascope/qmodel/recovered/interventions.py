@@ -132,6 +132,7 @@ def partner_rows(events: Events, *, seed: int) -> Int[Tensor, " tokens"]:
     >>> partner_rows(events, seed=0).tolist()
     [3, 4, 5, 0, 1, 2, 6, 7, 8, 9]
     """
+    events = events.to(CPU)
     length = events.length
     outputs = torch.bincount(events.example, minlength=len(events))
     first = torch.cat([torch.zeros(1, dtype=torch.long), length.cumsum(0)[:-1]])

@@ -98,7 +98,7 @@ def compare(model: RecoveredQModel, source: ResidualModel, events: Events, *, se
         }
         for kind, message in taken.items():
             logits = source.resume(stream[layer + 1] - message, events, block=layer + 1)
-            found[kind].append((_nll(logits, events) - before)[at].numpy(force=True))
+            found[kind].append((_nll(logits, events) - before)[at].cpu().numpy())
         predicted.append(prediction.nll[at.to(CPU)].numpy())
         writers.append(np.full(len(at), place))
     return Comparison(
