@@ -2,8 +2,8 @@
 
 Its tensors say that they are on `meta`. Their values are in ordinary memory, and the kernels of the CPU compute on
 them, forward and backward. As on a GPU, an operation on tensors of two devices is an error, except that indices
-and tensors without dimensions may be on the CPU. So is `numpy()` without a copy to the CPU. Random numbers that are
-drawn on the device are not those of the CPU.
+and tensors without dimensions may be on the CPU. So is `numpy()` without a copy to the CPU. Random numbers drawn
+on the device are not those that the CPU draws.
 
 A run on this device must give the numbers of the CPU bit for bit. This shows tensors that are made without a
 device, random numbers that are drawn elsewhere, and files that are written or read on the wrong side.

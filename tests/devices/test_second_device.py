@@ -1,6 +1,7 @@
 """Every pipeline on a second device, simulated (see conftest), gives the numbers of the CPU bit for bit."""
 
 import pickle
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -21,6 +22,7 @@ from quantascope.qmodel.recovered.fit import fit_config, fit_run
 from quantascope.qmodel.recovered.intervene import intervene
 from quantascope.qmodel.recovered.source_effects import KINDS, compare
 from quantascope.qmodel.recovered.trace import trace
+from quantascope.runs.errors import InvalidConfig
 from quantascope.semantics.subjects import compiled_subject, subject_of
 from quantascope.sources.trained import SourceConfig, accuracy_table, train_source
 from quantascope.tasks.hsp import FlatFamily, RegularFamily
@@ -149,6 +151,12 @@ def test_a_run_goes_on_on_another_device(sources, config, second_device, tmp_pat
     train_source(config, tmp_path)
     whole = kept(sources[0].folder)
     assert kept(tmp_path) == {name: whole[name] for name in kept(tmp_path)}
+
+
+def test_a_model_that_is_no_module_is_refused(sources):
+    fixed = replace(sources[0], device=THERE, model_at=lambda step: lambda events: events.target)
+    with pytest.raises(InvalidConfig, match=r"is no nn\.Module, so it stays on the CPU; use --device cpu"):
+        fixed.model()
 
 
 FLAT = HSPLearner(
