@@ -18,6 +18,7 @@ from quantascope.acquisition.functional import evaluate_panel
 from quantascope.acquisition.learner_config import CohortLearner, HSPLearner, Learner, read_learner
 from quantascope.acquisition.times import THRESHOLD
 from quantascope.models import Cohort, TaskMLP
+from quantascope.models.device import CPU, find_device, moved
 from quantascope.runs.artefact import read_table, write_table
 from quantascope.runs.errors import Diverged
 from quantascope.runs.progress import Progress
@@ -31,7 +32,6 @@ __all__ = [
     "HSPLearner",
     "LearningCurves",
     "batches_of",
-    "best_device",
     "learn",
     "prepare",
     "read_learner",
@@ -47,19 +47,25 @@ def prepare(config: Learner) -> Panel:
 
 
 def learn(
-    config: Learner, path: Path, progress: Progress | None = None, pace: Pace | None = None
+    config: Learner,
+    path: Path,
+    progress: Progress | None = None,
+    pace: Pace | None = None,
+    *,
+    device: str | torch.device = CPU,
 ) -> LearningCurves:
-    """Train, or take up, or just read the run of this config at `path`.
+    """Train, or take up, or just read the run of this config at `path`, on a device.
 
     A network alone in its cohort that diverges is an outcome, as it is among others: all its measurements are
     NaN. If all of several diverge, or the one of an `HSPLearner`, the settings are to blame.
     """
+    where = find_device(device)
     panel = None if (path / METRICS).exists() else prepare(config)
     run = RunDirectory.open(path, config)
     with run.locked():
         if panel and not (path / METRICS).exists():
             try:
-                history = _train(config, panel, run, progress, pace)
+                history = _train(config, panel, run, progress, pace, where)
             except Diverged:
                 if not isinstance(config, CohortLearner) or len(config.widths) > 1:
                     raise
@@ -74,8 +80,7 @@ def batches_of(config: Learner, device: torch.device) -> Callable[[int], Batch]:
     distinct = config.distinct_batches
 
     def batch(step: int) -> Batch:
-        drawn = fresh(step % distinct if distinct else step)
-        return drawn if device.type == "cpu" else Batch(*(column.to(device) for column in drawn))
+        return moved(fresh(step % distinct if distinct else step), device)
 
     return batch
 
@@ -99,15 +104,14 @@ def task_objective(
     return {"cross_entropy": losses[kept].mean()}
 
 
-def best_device() -> torch.device:
-    """A GPU if there is one."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-
-
 def _train(
-    config: Learner, panel: Panel, run: RunDirectory, progress: Progress | None, pace: Pace | None
+    config: Learner,
+    panel: Panel,
+    run: RunDirectory,
+    progress: Progress | None,
+    pace: Pace | None,
+    device: torch.device,
 ) -> History:
-    device = best_device()
     panel = panel.to(device)
     latest: int | None = None
 

@@ -8,6 +8,7 @@ curves  -> figures          with intervals over runs
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from quantascope.runs.artefact import write_json
 from quantascope.runs.config import Config
 from quantascope.runs.provenance import made_with
 from quantascope.runs.run_directory import RunDirectory
-from quantascope.runs.sweep import Watcher, Work, run_all
+from quantascope.runs.sweep import Watcher, run_all
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,12 @@ class Claim:
     presets: Mapping[str, Any]
     runs: Callable[[Any], Mapping[str, Any]]
     prepare: Callable[[Any], Any]
-    work: Work
+    work: Callable[..., Any]
+    """`Work` that also takes a device."""
     steps: Callable[[Any], int]
     measure: Callable[[Any, Mapping[str, Any]], Mapping[str, Estimate]]
-    cost: Callable[[Iterable[Any], int], Cost] | None = None
-    """Time and memory of all runs on a number of processes, where it is worth knowing before."""
+    cost: Callable[[Iterable[Any], int, str], Cost] | None = None
+    """Time and memory of all runs on a number of processes and a device, where it is worth knowing before."""
     shares: str | None = None
     """The name of a set of runs that several claims read, so that they are made once."""
 
@@ -75,10 +77,12 @@ def reproduce(
     engine: Executor,
     watch: Watcher | None = None,
     shared: Path | None = None,
+    device: str = "cpu",
 ) -> Reproduction:
     """Train what the claim needs, measure it, and write `result.json` to `folder`.
 
     Runs are kept under `folder`, or, if the claim shares them with others, under `shared` where it is given.
+    The device is that of the runs; figures are measured on the CPU, wherever the engine's workers are.
     """
     labelled = claim.runs(config)
     if claim.shares and shared:
@@ -89,9 +93,10 @@ def reproduce(
         claim.prepare(job)  # an impossible run is refused before anything is written
     run = RunDirectory.open(folder, config)
     with run.locked():
-        run_all(claim.work, jobs, engine=engine, steps=claim.steps, watch=watch)
+        run_all(partial(claim.work, device=device), jobs, engine=engine, steps=claim.steps, watch=watch)
         evidence = {
-            label: claim.work(job, path, None) for label, (path, job) in zip(labelled, jobs.items(), strict=True)
+            label: claim.work(job, path, None, device="cpu")
+            for label, (path, job) in zip(labelled, jobs.items(), strict=True)
         }
         figures = claim.measure(config, evidence)
         trained = sorted(

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import torch
 
 from quantascope.acquisition import evaluate_panel
-from quantascope.acquisition.learner import CohortLearner, batches_of, best_device, task_objective
+from quantascope.acquisition.learner import CohortLearner, batches_of, task_objective
 from quantascope.claims.claim import Cost
+from quantascope.models.device import CPU, find_device
 from quantascope.tasks.hsp import Panel
 from quantascope.training.optimizer import build_optimizer
 
@@ -26,14 +27,14 @@ class Seconds:
     evaluation: float
 
 
-def total_cost(configs: Iterable[CohortLearner], workers: int) -> Cost:
+def total_cost(configs: Iterable[CohortLearner], workers: int, device: str = "cpu") -> Cost:
     """All runs on several processes; runs of one shape are timed once."""
     timed: dict[tuple[object, ...], Seconds] = {}
     costs: list[Cost] = []
     for config in configs:
         shape = (config.widths, config.hidden_layers, config.batch_size, config.family.depth)
         if shape not in timed:
-            timed[shape] = time_run(config)
+            timed[shape] = time_run(config, find_device(device))
         costs.append(cost_of(config, timed[shape]))
     memory = sum(sorted((cost.memory for cost in costs), reverse=True)[:workers])
     return Cost(sum(cost.seconds for cost in costs) / workers, memory)
@@ -55,9 +56,8 @@ def cost_of(config: CohortLearner, seconds: Seconds) -> Cost:
     )
 
 
-def time_run(config: CohortLearner) -> Seconds:
+def time_run(config: CohortLearner, device: torch.device = CPU) -> Seconds:
     """Two updates after a first, and an evaluation on a few of the tasks."""
-    device = best_device()
     cohort, batches, panel = config.build().to(device), batches_of(config, device), config.panel()
     optimizer = build_optimizer(cohort, config.training.optimizer)
 

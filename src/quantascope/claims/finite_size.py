@@ -78,7 +78,7 @@ CLAIM = Claim(
     presets={"quick": FiniteSize(), "full": FiniteSize(), "paper": FiniteSize()},
     runs=lambda config: {},
     prepare=lambda run: None,
-    work=lambda run, path, progress: None,
+    work=lambda run, path, progress, device: None,
     steps=lambda run: 0,
     measure=measure,
 )

@@ -44,7 +44,7 @@ class CourseRun:
     students: dict[str, GuidedRun]
 
 
-def take_course(course: Course, path: Path, progress: Progress | None = None) -> CourseRun:
+def take_course(course: Course, path: Path, progress: Progress | None = None, *, device: str = "cpu") -> CourseRun:
     """Train, or take up, or just read all runs of a course; they stand beside `path`."""
     done = 0
 
@@ -61,7 +61,9 @@ def take_course(course: Course, path: Path, progress: Progress | None = None) ->
     run = RunDirectory.open(path, course)
     with run.locked():
         teachers = {
-            teacher: learn_compiled(teacher, _beside(path, "teacher", teacher), noting(teacher.training.steps))
+            teacher: learn_compiled(
+                teacher, _beside(path, "teacher", teacher), noting(teacher.training.steps), device=device
+            )
             for teacher in course.every_teacher
         }
         students = {
@@ -70,6 +72,7 @@ def take_course(course: Course, path: Path, progress: Progress | None = None) ->
                 _beside(path, "student", student),
                 teachers.get(student.teacher) if student.weight else None,
                 noting(student.training.steps),
+                device=device,
             )
             for name, student in course.students.items()
         }

@@ -20,7 +20,7 @@ def hsp_claim(
     presets: Mapping[str, Any],
     runs: Callable[[Any], Mapping[str, Learner]],
     measure: Callable[[Any, Mapping[str, LearningCurves]], Mapping[str, Estimate]],
-    cost: Callable[[Iterable[Any], int], Cost] | None = None,
+    cost: Callable[[Iterable[Any], int, str], Cost] | None = None,
 ) -> Claim:
     """A claim about networks that learn forests."""
     return Claim(

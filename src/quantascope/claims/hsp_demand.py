@@ -54,7 +54,7 @@ CLAIM = Claim(
     presets={"quick": HSPDemand(), "full": HSPDemand(), "paper": HSPDemand()},
     runs=lambda config: {},
     prepare=lambda run: None,
-    work=lambda run, path, progress: None,
+    work=lambda run, path, progress, device: None,
     steps=lambda run: 0,
     measure=measure,
 )

@@ -49,7 +49,7 @@ CLAIM = Claim(
     presets={preset: NumberNamingData() for preset in ("quick", "full", "paper")},
     runs=lambda config: {},
     prepare=lambda run: None,
-    work=lambda run, path, progress: None,
+    work=lambda run, path, progress, device: None,
     steps=lambda run: 0,
     measure=measure,
 )

@@ -77,12 +77,14 @@ class MeasuredSource:
         return Discovery(self.source, threshold, self.field(rule), self.field(rule, panel))
 
 
-def measured_source(config: SourceConfig, path: Path, progress: Progress | None = None) -> MeasuredSource:
+def measured_source(
+    config: SourceConfig, path: Path, progress: Progress | None = None, *, device: str = "cpu"
+) -> MeasuredSource:
     """Train, or read, a source and measure its fields under both rules.
 
     Held-out panels are measured for sources that are kept for a Q-model to replay; others show the rules alone.
     """
-    source = train_source(config, path, progress)
+    source = train_source(config, path, progress, device=device)
     with RunDirectory(path, config).locked():
         for rule in ("gradient", "path"):
             for panel in ("training", "priority", "contaminated") if config.replays else ("training",):

@@ -67,14 +67,17 @@ def runs(config: RecoveredModels) -> dict[str, QModelFits]:
     return jobs
 
 
-def fitted_source(config: QModelFits, path: Path, progress: Progress | None = None) -> FittedSource:
+def fitted_source(
+    config: QModelFits, path: Path, progress: Progress | None = None, *, device: str = "cpu"
+) -> FittedSource:
     """Fit, or read, the Q-models of a source.
 
     The source and each Q-model are runs of their own beside `path`, so that other claims and other sets of fits
     find them.
     """
     RunDirectory.open(path, config)
-    source = train_source(config.source, path.parent / f"seed-{config.source.seed}-{config.source.hash()[:8]}")
+    beside = path.parent / f"seed-{config.source.seed}-{config.source.hash()[:8]}"
+    source = train_source(config.source, beside, device=device)
     done = []
     for place, fit in enumerate(config.fits):
         with source.locked():

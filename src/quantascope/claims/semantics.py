@@ -90,11 +90,14 @@ class ExplainedSource:
     models: Mapping[str, list[Explained]]
 
 
-def explained_source(config: ExplainedFits, path: Path, progress: Progress | None = None) -> ExplainedSource:
+def explained_source(
+    config: ExplainedFits, path: Path, progress: Progress | None = None, *, device: str = "cpu"
+) -> ExplainedSource:
     """Fit, or read, the Q-models of a source, and name their units once; the tables are kept."""
     run = RunDirectory.open(path, config)
     seed = config.fits.source.seed
-    fitted = fitted_source(config.fits, path.parent / f"qmodels-{seed}-{config.fits.hash()[:8]}", progress)
+    beside = path.parent / f"qmodels-{seed}-{config.fits.hash()[:8]}"
+    fitted = fitted_source(config.fits, beside, progress, device=device)
     first = fitted.runs[0]
 
     def explained(name: str, subject: Subject) -> Explained:

@@ -14,7 +14,6 @@ Folder = Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hi
 File = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]
 ProgramName = Annotated[str | None, tyro.conf.arg(metavar="PROGRAM", help_behavior_hint="")]
 Number = Annotated[int | None, tyro.conf.arg(metavar="INT", help_behavior_hint="")]
-Engine = Annotated[str, tyro.conf.arg(metavar="local|dask://HOST:PORT")]
 
 
 def parse_changes(changes: tuple[str, ...]) -> dict[str, Any]:

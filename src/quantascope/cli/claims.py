@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from quantascope.claims import NAMES
-from quantascope.cli.arguments import Changes, Engine, Folder, Number, parse_changes, print_json
+from quantascope.cli.arguments import Changes, Folder, parse_changes, print_json
+from quantascope.cli.compute import ALL_CORES, Compute, ComputeFlags
+from quantascope.runs.engine import LOCAL, use_threads
 from quantascope.runs.errors import InvalidConfig
 
 if TYPE_CHECKING:
@@ -23,9 +25,7 @@ def reproduce(
     preset: Preset = "quick",
     set_: Changes = (),
     out: Folder = None,
-    engine: Engine = "local",
-    workers: Number = None,
-    threads: int = 1,
+    compute: ComputeFlags = ALL_CORES,
     publish: Folder = None,
     json: bool = False,
 ) -> None:
@@ -39,9 +39,6 @@ def reproduce(
             paper's own set of runs.
         set_: Change settings of the preset, as in --set learner.training.steps=500.
         out: Folder for runs, result and figure; runs/CLAIM/PRESET if not given.
-        engine: Where the runs are made: processes of this machine, or the scheduler of a dask cluster.
-        workers: Processes; as many as the cores hold if not given.
-        threads: Threads of each process.
         publish: Also copy result and figure into this folder of committed results.
         json: Print the result as JSON instead of a table.
     """
@@ -49,20 +46,29 @@ def reproduce(
     from quantascope.claims.figures import write_figure
     from quantascope.claims.register import CLAIMS
     from quantascope.claims.tables import print_result, publish_result
+    from quantascope.models.device import find_device
     from quantascope.report.progress import SweepDisplay
-    from quantascope.runs.engine import open_engine
 
     config = CLAIMS[claim].presets[preset].replace(parse_changes(set_))
     if publish and config != CLAIMS[claim].presets[preset]:
         raise InvalidConfig(f"settings of the {preset} preset were changed; publish it without --set")
+    if compute.engine == LOCAL:
+        find_device(compute.device)
     folder = out or Path("runs") / claim / (f"{preset}-{config.hash()}" if set_ else preset)
     if preset == "paper":
-        _announce_cost(CLAIMS[claim], config, engine=engine, threads=threads, workers=workers)
+        _announce_cost(CLAIMS[claim], config, compute)
     shares = CLAIMS[claim].shares
     shared = Path("runs") / shares if shares and out is None else None
-    with open_engine(engine, threads=threads, workers=workers) as executor, SweepDisplay() as display:
+    with compute.pool() as executor, SweepDisplay() as display:
         done = run(
-            CLAIMS[claim], config, preset=preset, folder=folder, engine=executor, watch=display, shared=shared
+            CLAIMS[claim],
+            config,
+            preset=preset,
+            folder=folder,
+            engine=executor,
+            watch=display,
+            shared=shared,
+            device=compute.device,
         )
     figure = write_figure(done)
     if publish:
@@ -74,20 +80,16 @@ def reproduce(
         print(f"result  {folder / 'result.json'}\nfigure  {figure}")
 
 
-def _announce_cost(claim: Any, config: Any, *, engine: str, threads: int, workers: int | None) -> None:
+def _announce_cost(claim: Any, config: Any, compute: Compute) -> None:
     """Say what the paper's protocol takes here before it is begun."""
-    from quantascope.runs.engine import LOCAL, cores, use_threads
-
     if claim.cost is None:
         return
-    use_threads(threads)
-    processes = (workers or max(1, cores() // threads)) if engine == LOCAL else 1
+    use_threads(compute.threads)
+    local, processes = compute.engine == LOCAL, compute.processes
     jobs = list(claim.runs(config).values())
-    cost = claim.cost(jobs, processes)
+    cost = claim.cost(jobs, processes, compute.device if local else "cpu")
     several = "process" if processes == 1 else "processes"
-    where = (
-        f"{processes} {several} of this machine" if engine == LOCAL else "one process like those of this machine"
-    )
+    where = f"{processes} {several} of this machine" if local else "one process like those of this machine"
     print(
         f"{len(jobs)} runs of up to {max(claim.steps(job) for job in jobs):,} steps: about {cost} on {where}",
         file=sys.stderr,

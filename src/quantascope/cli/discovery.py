@@ -10,7 +10,8 @@ from typing import Annotated, Literal
 
 import tyro
 
-from quantascope.cli.arguments import Changes, Engine, File, FitPreset, Number, parse_changes, print_json
+from quantascope.cli.arguments import Changes, File, FitPreset, Number, parse_changes, print_json
+from quantascope.cli.compute import ALL_CORES, ONE_PROCESS, ComputeFlags, Device, ProcessFlags
 
 Where = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="WHERE")]
 TaskFile = Annotated[str | None, tyro.conf.arg(name="task", metavar="FILE.py:TASK", help_behavior_hint="")]
@@ -26,6 +27,7 @@ def audit(
     data: File = None,
     branch: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = None,
     pickles: bool = False,
+    device: Device = "cpu",
     json: bool = False,
 ) -> int:
     """Check that a series of checkpoints is one training trajectory; exit code 1 if it is not.
@@ -37,21 +39,24 @@ def audit(
         data: For Hugging Face checkpoints: what they were trained on, to check losses as well.
         branch: Which stage, if a folder holds checkpoints of several.
         pickles: Also read .bin, .pt and .ckpt files, without executing code from them.
+        device: Where losses are computed, if the checkpoints are those of a source.
         json: Print what was found as JSON.
     """
     from quantascope.discovery.audit import AuditReport, audit_run
+    from quantascope.models.device import find_device
     from quantascope.runs.run_directory import is_run
     from quantascope.sources.open import open_source
     from quantascope.training.hub_audit import audit_hub
 
+    find_device(device)
     path = Path(where)
     if where.startswith("hf:"):
         report = AuditReport(path, 0, audit_hub(where.removeprefix("hf:"), branch=branch))
     elif ":" in where and not path.is_dir():
-        source = open_source(where)
+        source = open_source(where, device=device)
         report = audit_run(source.checkpoints.files[0][0].parent, source)
     else:
-        opened = partial(open_source, where, task=task, data=data, branch=branch)
+        opened = partial(open_source, where, task=task, data=data, branch=branch, device=device)
         report = audit_run(path, opened if is_run(path) or data else None, branch=branch, pickles=pickles)
     if json:
         print_json(report.to_json())
@@ -72,9 +77,7 @@ def discover(
     examples: Number = None,
     branch: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = None,
     memory: float = 2.0,
-    engine: Engine = "local",
-    workers: Number = None,
-    threads: int = 1,
+    compute: ComputeFlags = ALL_CORES,
     json: bool = False,
 ) -> None:
     """Find the quanta of a trained network: measure its priority field and factor it.
@@ -93,9 +96,6 @@ def discover(
         examples: For Hugging Face checkpoints: at most so many examples, the first ones.
         branch: Which stage, if a folder holds checkpoints of several.
         memory: Gigabytes that a worker's derivatives may take.
-        engine: Where intervals are measured: processes of this machine, or the scheduler of a dask cluster.
-        workers: Processes; as many as the cores hold if not given.
-        threads: Threads of each process.
         json: Print what was found as JSON.
     """
     from quantascope.discovery.discover import discover as find
@@ -103,13 +103,13 @@ def discover(
     from quantascope.report.discovery import discovery_json, print_discovery
     from quantascope.report.figures import write_discovery
     from quantascope.report.progress import intervals
-    from quantascope.runs.engine import open_engine
     from quantascope.sources.open import open_source
 
-    source = open_source(where, task=task, data=data, length=length, examples=examples, branch=branch)
+    asked = {"data": data, "length": length, "examples": examples, "branch": branch}
+    source = open_source(where, task=task, **asked, device=compute.device)
     if cost := announced_cost(source, rule, memory=memory * 1e9):
         print(f"quantascope: training events: {cost}", file=sys.stderr)
-    with open_engine(engine, threads=threads, workers=workers) as executor, intervals() as progress:
+    with compute.pool() as executor, intervals() as progress:
         found = find(
             source,
             rule=rule,
@@ -135,7 +135,7 @@ def fit(
     task: TaskFile = None,
     set_: Changes = (),
     seed: Number = None,
-    threads: int = 1,
+    process: ProcessFlags = ONE_PROCESS,
     json: bool = False,
 ) -> None:
     """Fit an executable Q-model to a network whose quanta were found; an interrupted fit is resumed.
@@ -148,18 +148,16 @@ def fit(
         task: The task of a run that was trained on a task in a file.
         set_: Change settings, as in --set updates=1000 model.writers=4.
         seed: Seed of the Q-model and of the order of its replays.
-        threads: Threads to use.
         json: Print the outcome as JSON.
     """
     from quantascope.qmodel.recovered.fidelity import summary
     from quantascope.qmodel.recovered.fit import fit_config, fit_run
     from quantascope.report.progress import one_run
     from quantascope.report.tables import qmodel_text
-    from quantascope.runs.engine import use_threads
     from quantascope.sources.open import open_source
 
-    use_threads(threads)
-    source = open_source(where, task=task)
+    process.begin()
+    source = open_source(where, task=task, device=process.device)
     config = fit_config(source, preset, ({} if seed is None else {"seed": seed}) | parse_changes(set_))
     with one_run(f"{source.folder.name}/{preset}", config.updates) as progress:
         outcome = summary(fit_run(source, config, progress))
@@ -181,9 +179,7 @@ def explain(
     calibration: Panel = None,
     test: Panel = None,
     permutations: int = 20,
-    engine: Engine = "local",
-    workers: Number = None,
-    threads: int = 1,
+    compute: ComputeFlags = ALL_CORES,
     json: bool = False,
 ) -> None:
     """Name the units of a network: the best description of when each is active, tested on other inputs.
@@ -200,20 +196,18 @@ def explain(
         calibration: Inputs on which descriptions are chosen; the task's own if not given.
         test: Inputs on which they are scored; the task's own if not given.
         permutations: How often the search is repeated on shuffled labels.
-        engine: Where the priority of factors is measured: processes of this machine, or a dask cluster.
-        workers: Processes; as many as the cores hold if not given.
-        threads: Threads of each process.
         json: Print descriptions and detectors as JSON.
     """
     from quantascope.report.explanation import print_explanation, write_explanation
     from quantascope.report.progress import intervals
-    from quantascope.runs.engine import open_engine
     from quantascope.semantics.explain import explain as describe
     from quantascope.semantics.subjects import find_subject
 
-    subject = find_subject(where, units=units, preset=preset, properties=properties, task=task)
+    subject = find_subject(
+        where, units=units, preset=preset, properties=properties, task=task, device=compute.device
+    )
     panels = {"calibration": calibration, "test": test}
-    with open_engine(engine, threads=threads, workers=workers) as executor, intervals() as progress:
+    with compute.pool() as executor, intervals() as progress:
         found = describe(subject, **panels, permutations=permutations, engine=executor, progress=progress)
     table, text = write_explanation(found)
     if json:
@@ -231,6 +225,7 @@ def trace(
     /,
     preset: FitPreset = "faithful",
     task: TaskFile = None,
+    device: Device = "cpu",
     json: bool = False,
 ) -> None:
     """Watch a Q-model answer an input: active gates and writers, channels, and both models' probabilities.
@@ -242,6 +237,7 @@ def trace(
         text: The input as the task reads it: 346, 12+345, or a text.
         preset: Which of the Q-models.
         task: The task of a run that was trained on a task in a file.
+        device: Where both models run.
         json: Print the trace as JSON.
     """
     from quantascope.qmodel.recovered.fit import read_fit
@@ -250,7 +246,7 @@ def trace(
     from quantascope.report.tables import print_trace
     from quantascope.sources.open import open_source
 
-    fitted = read_fit(open_source(where, task=task), preset)
+    fitted = read_fit(open_source(where, task=task, device=device), preset)
     followed = follow(fitted, text, fitted.descriptions)
     figure = write_trace(followed, trace_file(fitted.path, text))
     if json:
@@ -272,6 +268,7 @@ def intervene(
     panel: Panel = None,
     preset: FitPreset = "faithful",
     task: TaskFile = None,
+    device: Device = "cpu",
     json: bool = False,
 ) -> None:
     """Break units of a Q-model and see what it costs, in the Q-model and in the network itself.
@@ -289,6 +286,7 @@ def intervene(
         panel: The inputs; the task's own panel for interventions if not given.
         preset: Which of the Q-models.
         task: The task of a run that was trained on a task in a file.
+        device: Where both models run.
         json: Print effects by intervention, token and event as JSON.
     """
     from quantascope.qmodel.recovered.fit import read_fit
@@ -297,7 +295,7 @@ def intervene(
     from quantascope.report.tables import print_interventions
     from quantascope.sources.open import open_source
 
-    fitted = read_fit(open_source(where, task=task), preset)
+    fitted = read_fit(open_source(where, task=task, device=device), preset)
     asked = [
         *(["delete-all"] if delete_all else []),
         *(["replace-all"] if replace_all else []),

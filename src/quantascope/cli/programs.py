@@ -5,6 +5,7 @@ from pathlib import Path
 import tyro
 
 from quantascope.cli.arguments import Changes, File, Folder, Number, ProgramName, parse_changes, print_json
+from quantascope.cli.compute import ONE_PROCESS, ProcessFlags
 from quantascope.runs.errors import InvalidConfig
 
 
@@ -43,7 +44,7 @@ def guide(
     config: File = None,
     set_: Changes = (),
     seed: Number = None,
-    threads: int = 1,
+    process: ProcessFlags = ONE_PROCESS,
     json: bool = False,
 ) -> None:
     """Train an ordinary Transformer whose blocks follow a program's Q-model; the Q-model is gone afterwards.
@@ -58,20 +59,18 @@ def guide(
         config: JSON file with settings that differ from the default.
         set_: Change settings, as in --set weight=0 model.blocks=5; weight 0 is training without guidance.
         seed: Seed of the Transformer, and of the teacher that is trained here.
-        threads: Threads to use.
         json: Print the outcome as JSON.
     """
     from quantascope.guidance.guide import GuidedLearner, check_guidance, is_guided, learn_guided
     from quantascope.qmodel.compiled.fit import check_program_task, learn_compiled, read_compiled
     from quantascope.report.progress import one_run
-    from quantascope.runs.engine import use_threads
     from quantascope.runs.run_directory import RunDirectory, read_settings
 
-    use_threads(threads)
+    process.begin()
     if teacher and program:
         raise InvalidConfig(f"--program {program} has no effect beside the teacher in {teacher}; give either")
     learner = GuidedLearner.parse(read_settings(config))
-    taught = read_compiled(teacher) if teacher else None
+    taught = read_compiled(teacher, device=process.device) if teacher else None
     settings = {"seed": learner.seed if seed is None else seed}
     asked = {"program": program} if program else {}
     lesson = taught.config if taught else learner.teacher.replace({**asked, **settings})
@@ -82,9 +81,9 @@ def guide(
     RunDirectory.open(out, learner)
     if learner.weight and taught is None:
         with one_run(f"{out.name}/teacher", learner.teacher.training.steps) as progress:
-            taught = learn_compiled(learner.teacher, out / "teacher", progress)
+            taught = learn_compiled(learner.teacher, out / "teacher", progress, device=process.device)
     with one_run(out.name, learner.training.steps) as progress:
-        done = learn_guided(learner, out, taught, progress)
+        done = learn_guided(learner, out, taught, progress, device=process.device)
     if json:
         print_json({"run": str(out), **done.accuracy})
     else:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import tyro
 
 from quantascope.cli.arguments import Changes, File, Number, ProgramName, parse_changes, print_json
+from quantascope.cli.compute import ONE_PROCESS, ProcessFlags
 from quantascope.cli.programs import accuracy_lines
 from quantascope.runs.errors import InvalidConfig
 
@@ -18,7 +19,7 @@ def train(
     set_: Changes = (),
     program: ProgramName = None,
     seed: Number = None,
-    threads: int = 1,
+    process: ProcessFlags = ONE_PROCESS,
     json: bool = False,
 ) -> None:
     """Train one network and keep its run folder; an interrupted run is resumed.
@@ -31,21 +32,18 @@ def train(
         set_: Change settings, as in --set steps=2000 (Transformer) or --set training.steps=2000 (hsp, compiled).
         program: For compiled, the program: FILE.py, FILE.py:entry, or a name as in quantascope compile.
         seed: Seed of the network and its batches; those of the config if not given.
-        threads: Threads to use.
         json: Print the outcome as JSON.
     """
-    from quantascope.runs.engine import use_threads
-
-    use_threads(threads)
+    process.begin()
     if program is not None and task != "compiled":
         raise InvalidConfig(f"a program has no effect on {task}; leave out --program, or train compiled")
     changes = ({} if program is None else {"program": program}) | parse_changes(set_)
     if task == "hsp":
-        outcome, shown = _train_forest(out, config, changes, seed)
+        outcome, shown = _train_forest(out, config, changes, seed, process.device)
     elif task == "compiled":
-        outcome, shown = _train_compiled(out, config, changes, seed)
+        outcome, shown = _train_compiled(out, config, changes, seed, process.device)
     else:
-        outcome, shown = _train_source(task, out, config, changes, seed)
+        outcome, shown = _train_source(task, out, config, changes, seed, process.device)
     if json:
         print_json(outcome)
     else:
@@ -53,21 +51,21 @@ def train(
 
 
 def _train_forest(
-    out: Path, config: Path | None, changes: dict[str, Any], seed: int | None
+    out: Path, config: Path | None, changes: dict[str, Any], seed: int | None, device: str
 ) -> tuple[dict[str, Any], str]:
     from quantascope.acquisition.learner import learn, read_learner
     from quantascope.report.progress import one_run
 
     learner = read_learner(config, seed=seed).replace(changes)
     with one_run(out.name, learner.training.steps) as progress:
-        curves = learn(learner, out, progress)
+        curves = learn(learner, out, progress, device=device)
     outcome = {"run": str(out), **curves.summary()}
     form = "{run}: {acquired} of {tasks} tasks acquired after {steps:,} steps, {loss_bits:.4f} bits"
     return outcome, form.format(**outcome)
 
 
 def _train_source(
-    task: str, out: Path, config: Path | None, changes: dict[str, Any], seed: int | None
+    task: str, out: Path, config: Path | None, changes: dict[str, Any], seed: int | None, device: str
 ) -> tuple[dict[str, Any], str]:
     from quantascope.report.progress import one_run
     from quantascope.report.tables import accuracy_text
@@ -75,13 +73,13 @@ def _train_source(
 
     source_config = read_source_config(config, task=task, seed=seed).replace(changes)
     with one_run(out.name, source_config.steps) as progress:
-        source = train_source(source_config, out, progress)
+        source = train_source(source_config, out, progress, device=device)
     table = accuracy_table(source)
     return {"run": str(out), **source_summary(source), "accuracy": table.to_dicts()}, accuracy_text(source, table)
 
 
 def _train_compiled(
-    out: Path, config: Path | None, changes: dict[str, Any], seed: int | None
+    out: Path, config: Path | None, changes: dict[str, Any], seed: int | None, device: str
 ) -> tuple[dict[str, Any], str]:
     from quantascope.qmodel.compiled.fit import CompiledLearner, learn_compiled
     from quantascope.report.progress import one_run
@@ -90,6 +88,6 @@ def _train_compiled(
     learner = CompiledLearner.parse(read_settings(config))
     learner = learner.replace({"seed": learner.seed if seed is None else seed, **changes})
     with one_run(out.name, learner.training.steps) as progress:
-        done = learn_compiled(learner, out, progress)
+        done = learn_compiled(learner, out, progress, device=device)
     text = accuracy_lines(out, done.accuracy, learner.program, learner.trained_on)
     return {"run": str(out), **done.accuracy}, text

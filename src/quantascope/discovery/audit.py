@@ -110,7 +110,7 @@ def other_losses(source: Source) -> list[Finding]:
 
 
 def _mean_loss(source: Source, tensors: dict[str, Tensor]) -> float:
-    asked, examples = TiedLosses.of(source.losses, tensors), source.examples()
+    asked, examples = TiedLosses.of(source.losses, tensors, source.device), source.examples()
     once = asked.tensors(tensors)
     parts = [asked(once, examples[start : start + AT_ONCE]) for start in range(0, len(examples), AT_ONCE)]
     return float(torch.cat(parts).mean())
@@ -118,4 +118,11 @@ def _mean_loss(source: Source, tensors: dict[str, Tensor]) -> float:
 
 def first_order_field(source: Source) -> PriorityField:
     """The gradient rule over all parameters together, on the training events."""
-    return priority_field(source.trajectory, source.losses, {"all": "*"}, train=source.examples(), rule="gradient")
+    return priority_field(
+        source.trajectory,
+        source.losses,
+        {"all": "*"},
+        train=source.examples(),
+        rule="gradient",
+        device=source.device,
+    )

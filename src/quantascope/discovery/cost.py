@@ -5,11 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
 
 from quantascope.discovery.field import Groups, footprints, prepare
 from quantascope.discovery.interval import Interval, Rule
 from quantascope.discovery.linearized import Derivatives, Parameters
 from quantascope.discovery.memory import shown_bytes
+from quantascope.models.device import CPU
 from quantascope.runs.errors import InvalidConfig
 from quantascope.sources.losses import EventLosses
 from quantascope.tasks.task import Examples
@@ -58,6 +60,7 @@ def field_cost(
     tolerance: float = 0.01,
     memory: float = 2e9,
     derivatives: Derivatives | None = None,
+    device: str | torch.device = CPU,
     workers: int = 1,
 ) -> FieldCost:
     """The cost of `priority_field` with the same arguments, on an engine of so many workers.
@@ -78,6 +81,7 @@ def field_cost(
         tolerance=tolerance,
         memory=memory,
         derivatives=derivatives,
+        device=device,
     )
     count = len(trajectory) - 1
     few = _cut(interval, 0.0)

@@ -34,6 +34,7 @@ from torch import Tensor
 from quantascope.discovery.interval import MOST_NODES, Interval, Rule, allowed_error, linearize
 from quantascope.discovery.linearized import Derivatives, Linearized, NotTwiceDifferentiable, Parameters
 from quantascope.discovery.memory import Footprint
+from quantascope.models.device import CPU, find_device
 from quantascope.runs.artefact import read_tensors, write_tensors
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.sources.losses import EventLosses, ModuleLosses, TiedLosses, examples_digest
@@ -145,6 +146,7 @@ def priority_field(
     tolerance: float = 0.01,
     memory: float = 2e9,
     derivatives: Derivatives | None = None,
+    device: str | torch.device = CPU,
     engine: Executor | None = None,
     parts: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -163,6 +165,7 @@ def priority_field(
         derivatives: How derivatives are found: by a second `backward` pass, or by central `differences` of forward
             passes, which take less memory and are exact to about 2e-4 of the largest entry in float32. If not
             given, differences are used where a kernel of the model cannot be differentiated twice.
+        device: Where losses are computed: cpu, cuda, cuda:N or mps. Tensors and examples are moved there.
         engine: Where intervals are measured; in this process if not given.
         parts: Folder that keeps measured intervals, so that an interrupted measurement is taken up again. Parts of
             other checkpoints, events, losses, layers or of another rule are refused.
@@ -192,6 +195,7 @@ def priority_field(
         tolerance=tolerance,
         memory=memory,
         derivatives=derivatives,
+        device=device,
         parts=parts,
     )
     interval.check_shapes(interval.tensors(0), len(trajectory) - 1)
@@ -230,11 +234,13 @@ def prepare(
     tolerance: float = 0.01,
     memory: float = 2e9,
     derivatives: Derivatives | None = None,
+    device: str | torch.device = CPU,
     parts: Path | None = None,
 ) -> Interval:
     """What measures each interval, after a check of all that can be checked on a few examples."""
     check_rule(rule)
     check_derivatives(derivatives)
+    where = find_device(device)
     if not 0 < tolerance < math.inf:
         raise InvalidConfig(f"tolerance {tolerance:g} is not a share of the loss change; give one above 0")
     if len(trajectory) < 2:
@@ -244,7 +250,7 @@ def prepare(
         _ = trajectory.learning_rate_mass
     measured = train if events is None else events
     start = trajectory.load(0)
-    asked = TiedLosses.of(event_losses, start)
+    asked = TiedLosses.of(event_losses, start, where)
     members = resolve_groups(groups, start, asked)
     form, found = _form_and_footprints(asked, asked.tensors(start), train, measured, rule, derivatives)
     chunk = min(one.within(memory) for one in found)

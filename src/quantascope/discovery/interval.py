@@ -71,7 +71,7 @@ class Interval:
             return self._kept(file, made_from, index)
         column = self._measure(index)
         if self._needs_trained:
-            column["trained"] = self.losses(self.tensors(index), trained=True)
+            column["trained"] = self.losses(self.tensors(index), trained=True).cpu()
         write_tensors(file, column, made_by="", **made_from)
         return column
 
@@ -96,9 +96,9 @@ class Interval:
         other = [what for what, value in made_from.items() if found.get(what) != value]
         if not other:
             start = self.tensors(index)
-            now = {"losses": self.losses(start)}
+            now = {"losses": self.losses(start).cpu()}
             if self._needs_trained:
-                now["trained"] = self.losses(start, trained=True)
+                now["trained"] = self.losses(start, trained=True).cpu()
             other = ["events or losses" for name, value in now.items() if not _alike(column.get(name), value)]
         if other:
             raise RunMismatch(
@@ -128,7 +128,8 @@ class Interval:
                 credit[-1] += after - self.losses(end)
         for layer, one in zip([*self.members, None], credit, strict=True):
             self._check_gradient(one, layer, index, "an event")
-        return {"values": credit[:-1], "other": credit[-1], "losses": losses}, points
+        credit = credit.cpu()
+        return {"values": credit[:-1], "other": credit[-1], "losses": losses.cpu()}, points
 
     def _first_order(
         self, start: Parameters, index: int
@@ -159,7 +160,7 @@ class Interval:
         Second, at how many points it took derivatives, those of too few nodes included.
         """
         fall = before - after
-        enough = allowed_error(torch.stack([before, after], 1).numpy(), self.tolerance)[0]
+        enough = allowed_error(torch.stack([before, after], 1).cpu().numpy(), self.tolerance)[0]
         way = {name: value - end[name] for name, value in self.event_losses.parameters(start).items()}
         directions = self._directions(way)
         count, points, sizes = 2, 0, dict[int, float]()
@@ -189,8 +190,8 @@ class Interval:
         return [{name: way[name] for name in names} for names in groups]
 
     def checked_losses(self, index: int) -> Float[Tensor, " events"]:
-        """The losses at a checkpoint, all of them finite."""
-        losses = self.losses(self.tensors(index))
+        """The losses at a checkpoint, all of them finite, on the CPU."""
+        losses = self.losses(self.tensors(index)).cpu()
         self._check_losses(losses, index)
         return losses
 

@@ -123,8 +123,8 @@ class Linearized:
         returns a gradient without a graph makes them less, and raises no error.
         """
         gradient = self.gradient()
-        found = self.derivatives([gradient])[0].double()
-        expected = len(found) * sum(float(one.double().square().sum()) for one in gradient.values())
+        found = self.derivatives([gradient])[0].cpu().double()
+        expected = len(found) * sum(float(one.cpu().double().square().sum()) for one in gradient.values())
         if abs(float(found.sum()) - expected) > 0.01 * max(float(found.abs().sum()), expected):
             raise NotTwiceDifferentiable("a second backward pass misses part of the gradient" + _REMEDY)
 

@@ -41,6 +41,7 @@ def measure_field(
         events=None if panel == "training" else source.examples(panel),
         rule=rule,
         memory=memory,
+        device=source.device,
         engine=engine,
         parts=parts,
         progress=progress and (lambda done, of: progress(f"{rule} priority of {panel} events", done, of)),
@@ -55,7 +56,13 @@ def announced_cost(source: Source, rule: Rule, *, memory: float = 2e9) -> FieldC
     if _file(source, rule, "training").exists():
         return None
     return field_cost(
-        source.trajectory, source.losses, source.layers, train=source.examples(), rule=rule, memory=memory
+        source.trajectory,
+        source.losses,
+        source.layers,
+        train=source.examples(),
+        rule=rule,
+        memory=memory,
+        device=source.device,
     )
 
 

@@ -21,6 +21,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from quantascope.models import Execution
+from quantascope.models.device import device_of
 from quantascope.qmodel.compiled.model import CompiledQModel
 from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.events import Events
@@ -77,7 +78,8 @@ class Guidance:
             raise InvalidConfig(f"a window of {window} does not fit into {len(guided)} guided blocks")
         sums = [sum(levels[:, level] for level in range(depth) if mapped[level] == block) for block in guided]
         target = torch.stack([torch.as_tensor(one) for one in sums], 1)
-        return cls(target, guided, semi_orthogonal(width, levels.shape[-1], seed=seed), weight, window)
+        projection = semi_orthogonal(width, levels.shape[-1], seed=seed).to(target.device)
+        return cls(target, guided, projection, weight, window)
 
     def alignment(self, updates: Sequence[Float[Tensor, "events width"]]) -> Float[Tensor, ""]:
         """λ times the squared error, summed over width and averaged over events and windows of guided blocks."""
@@ -102,7 +104,8 @@ class Guidance:
 
     @cached_property
     def _is_identity(self) -> bool:
-        return torch.equal(self.projection, torch.eye(*self.projection.shape).to(self.projection))
+        rows, columns = self.projection.shape
+        return rows == columns and torch.equal(self.projection, torch.eye(rows).to(self.projection))
 
     def to(self, *args: Any) -> "Guidance":
         """On another device, or of another dtype, as of `Tensor.to`."""
@@ -112,12 +115,12 @@ class Guidance:
         """A control: every block gets the target of another, the same for all events."""
         if len(self.blocks) < 2:
             raise InvalidConfig("one guided block has no other to exchange its target with; guide at least two")
-        return replace(self, target=self.target[:, _derangement(len(self.blocks), seed)])
+        return replace(self, target=self.target[:, _derangement(len(self.blocks), seed).to(self.target.device)])
 
     def shuffled_over_events(self, *, seed: int, groups: Int[Tensor, " events"] | None = None) -> "Guidance":
         """A control: every event gets the targets of another, of the same group if groups are given."""
         draw = torch.Generator().manual_seed(seed)
-        groups = torch.zeros(len(self.target), dtype=torch.long) if groups is None else groups
+        groups = torch.zeros(len(self.target), dtype=torch.long) if groups is None else groups.cpu()
         source = torch.arange(len(self.target))
         for group in groups.unique():
             members = (groups == group).nonzero().squeeze(1)
@@ -125,7 +128,7 @@ class Guidance:
             source[shuffled] = shuffled.roll(1)
         if torch.equal(source, torch.arange(len(source))):
             raise InvalidConfig("no two events share a group, so that nothing is shuffled; give larger groups")
-        return replace(self, target=self.target[source])
+        return replace(self, target=self.target[source.to(self.target.device)])
 
 
 def semi_orthogonal(width: int, q_width: int, *, seed: int) -> Float[Tensor, "width q_width"]:
@@ -145,7 +148,8 @@ def semi_orthogonal(width: int, q_width: int, *, seed: int) -> Float[Tensor, "wi
 def level_sums(
     model: CompiledQModel, events: Events, routing: Float[Tensor, "quanta events"] | None = None
 ) -> Float[Tensor, "events levels width"]:
-    """Z of every event, some examples at a time."""
+    """Z of every event, some examples at a time, where the Q-model is."""
+    device = device_of(model)
     highest, length = int(events.tokens.max()), events.tokens.shape[1]
     if highest >= model.vocabulary or length > model.positions:
         raise InvalidConfig(
@@ -155,8 +159,8 @@ def level_sums(
     parts, done = [], 0
     for start in range(0, len(events), _EXAMPLES_AT_ONCE):
         part = events[start : start + _EXAMPLES_AT_ONCE]
-        given = None if routing is None else routing[:, done : done + part.count]
-        parts.append(model.run(part, given).level_sums(model.graph))
+        given = None if routing is None else routing[:, done : done + part.count].to(device)
+        parts.append(model.run(part.to(device), given).level_sums(model.graph))
         done += part.count
     return torch.cat(parts)
 
@@ -184,7 +188,7 @@ def linear_cka(first: Float[Tensor, "events width"], second: Float[Tensor, "even
     >>> round(linear_cka(points, 3 * points @ semi_orthogonal(4, 6, seed=1)), 4)
     1.0
     """
-    first, second = (one.double() - one.double().mean(0) for one in (first, second))
+    first, second = (one.cpu().double() - one.cpu().double().mean(0) for one in (first, second))
     shared = (first.T @ second).square().sum()
     return float(shared / ((first.T @ first).norm() * (second.T @ second).norm()).clamp(min=1e-30))
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from quantascope.guidance.alignment import Guidance, event_updates, level_scale, level_sums
 from quantascope.models import Execution, Transformer, TransformerConfig, decode, predict
+from quantascope.models.device import CPU, find_device, moved
 from quantascope.models.saved import load_transformer, save_transformer
 from quantascope.qmodel import CompiledQModel, Supervision
 from quantascope.qmodel.compiled.fit import (
@@ -100,9 +101,18 @@ class Batch:
 
 
 def learn_guided(
-    config: GuidedLearner, path: Path, teacher: CompiledRun | None, progress: Progress | None = None
+    config: GuidedLearner,
+    path: Path,
+    teacher: CompiledRun | None,
+    progress: Progress | None = None,
+    *,
+    device: str | torch.device = CPU,
 ) -> GuidedRun:
-    """Train, or take up, or just read the Transformer of this config at `path`; weight 0 needs no teacher."""
+    """Train, or take up, or just read the Transformer of this config at `path`, on a device.
+
+    Weight 0 needs no teacher.
+    """
+    where = find_device(device)
     if not is_guided(path):
         check_guidance(config)
     run = RunDirectory.open(path, config)
@@ -110,8 +120,8 @@ def learn_guided(
 
     def make(run: RunDirectory) -> None:
         taught = program_task(config.teacher.program)
-        batches = batches_of(config, teacher, taught)
-        model = config.build(taught)
+        batches = moved(batches_of(config, teacher, taught), where)
+        model = config.build(taught).to(where)
         train(
             model,
             batches=lambda step: batches[step % len(batches)],
@@ -125,7 +135,7 @@ def learn_guided(
         write_json(path / RESULT, exact_accuracy(model.eval(), taught))
 
     run.complete([MODEL, RESULT], make)
-    return GuidedRun(config, load_transformer(path / MODEL)[0], read_json(path / RESULT))
+    return GuidedRun(config, load_transformer(path / MODEL)[0].to(where), read_json(path / RESULT))
 
 
 def is_guided(path: Path) -> bool:

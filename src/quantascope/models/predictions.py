@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from quantascope.models.device import CPU, device_of
 from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.events import Events
 
@@ -36,7 +37,7 @@ class Predictions:
     @property
     def exact(self) -> Bool[Tensor, " examples"]:
         """Whether every token of an example is right; this is when greedy decoding reproduces it, end included."""
-        wrong = torch.zeros(len(self.events), dtype=torch.long)
+        wrong = torch.zeros(len(self.events), dtype=torch.long, device=self.token.device)
         return wrong.index_add(0, self.events.example, (~self.correct).long()) == 0
 
     @property
@@ -47,9 +48,10 @@ class Predictions:
 
 @torch.no_grad()
 def predict(model: Predictor, events: Events) -> Predictions:
-    """Predict every event, some examples at a time."""
+    """Predict every event, some examples at a time; the model runs where it is, predictions are on the CPU."""
+    device, events = device_of(model), events.to(CPU)
     parts = [events[start : start + CHUNK] for start in range(0, len(events), CHUNK)]
-    logits = torch.cat([model(part) for part in parts])
+    logits = torch.cat([model(part.to(device)).to(CPU) for part in parts])
     nll = torch.nn.functional.cross_entropy(logits, events.target, reduction="none")
     return Predictions(events, nll, logits.argmax(-1))
 

@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from pydantic import model_validator
 from torch import Tensor, nn
 
+from quantascope.models.device import noise_like
 from quantascope.models.grid import Grid, Queries, grid_of, spread
 from quantascope.models.hidden_units import hidden_unit_groups
 from quantascope.models.residual import Execution, Interface
@@ -108,7 +109,7 @@ class Transformer(nn.Module):
 
 
 def _disturbed(hidden: Float[Tensor, "tokens width"], noise: float) -> Float[Tensor, "tokens width"]:
-    return hidden + noise * torch.randn_like(hidden) if noise else hidden
+    return hidden + noise * noise_like(hidden) if noise else hidden
 
 
 class Block(nn.Module):

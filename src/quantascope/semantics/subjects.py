@@ -11,6 +11,7 @@ from quantascope.discovery.factorize import assign
 from quantascope.discovery.factors import Factors
 from quantascope.discovery.field import Rule
 from quantascope.discovery.measure import measure_field
+from quantascope.models.device import CPU, device_of
 from quantascope.qmodel.compiled.fit import CompiledLearner, CompiledRun, read_compiled
 from quantascope.qmodel.compiled.program_task import program_task
 from quantascope.qmodel.recovered.fidelity import activity
@@ -39,8 +40,9 @@ def find_subject(
     preset: FitPreset = "faithful",
     properties: str | None = None,
     task: str | None = None,
+    device: str | torch.device = CPU,
 ) -> Subject:
-    """What there is to explain at a place: a source, or a compiled Q-model."""
+    """What there is to explain at a place: a source, or a compiled Q-model; networks run on the device."""
     path = Path(where)
     if path.is_dir() and is_run(path) and read_run(path).kind == CompiledLearner.KIND:
         if units or properties:
@@ -48,8 +50,8 @@ def find_subject(
                 f"{where} holds a compiled Q-model, which is described in its program's words; leave out --units "
                 "and --properties"
             )
-        return compiled_subject(read_compiled(path), path)
-    source = open_source(where, task=task)
+        return compiled_subject(read_compiled(path, device=device), path)
+    source = open_source(where, task=task, device=device)
     return subject_of(source, units=units, preset=preset, properties=properties)
 
 
@@ -108,8 +110,9 @@ def compiled_subject(run: CompiledRun, path: Path) -> Subject:
     def units(panel: str, **measuring: Any) -> dict[str, Units]:
         events = task.events(task.panel(panel))
         parts = [events[start : start + AT_ONCE] for start in range(0, len(events), AT_ONCE)]
-        active = torch.cat([run.model.run(part).activity for part in parts], 1) > 0.5
-        return {QUANTUM: Units.of(taught.compiled.graph.names, active.numpy())}
+        device = device_of(run.model)
+        active = torch.cat([run.model.run(part.to(device)).activity for part in parts], 1) > 0.5
+        return {QUANTUM: Units.of(taught.compiled.graph.names, active.cpu().numpy())}
 
     return Subject(
         title=f"gates of the compiled Q-model {path}",

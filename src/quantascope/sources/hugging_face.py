@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import polars as pl
+import torch
 
+from quantascope.models.device import CPU, find_device
 from quantascope.models.hugging_face import (
     FAMILIES,
     adapt,
@@ -67,6 +69,7 @@ def hugging_face_source(
     examples: int | None = None,
     branch: str | None = None,
     out: Path | None = None,
+    device: str | torch.device = CPU,
 ) -> Source:
     """The source of a folder of checkpoints and of data: text, or JSON lines or parquet of prompt and answer.
 
@@ -84,11 +87,12 @@ def hugging_face_source(
         length=length,
         examples=examples,
     )
-    return open_config(config, out or findings_folder(folder))
+    return open_config(config, out or findings_folder(folder), device)
 
 
-def open_config(config: HuggingFaceConfig, out: Path) -> Source:
+def open_config(config: HuggingFaceConfig, out: Path, device: str | torch.device = CPU) -> Source:
     """The source of a config, whose findings are kept in `out`."""
+    where = find_device(device)
     folder, file = Path(config.checkpoints), Path(config.data)
     if not file.is_file() or _digest(file) != config.data_digest:
         state = "is gone" if not file.is_file() else "has changed"
@@ -117,6 +121,7 @@ def open_config(config: HuggingFaceConfig, out: Path) -> Source:
         model_at=model_at,
         replay_steps=tuple(step for step in trajectory.steps.tolist() if step > 0),
         hidden_units=mlp_groups(module),
+        device=where,
     )
 
 

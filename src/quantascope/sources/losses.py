@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from quantascope.models.device import CPU, moved
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig
 from quantascope.tasks.events import Events
 from quantascope.training.trajectory import shared_names
@@ -64,8 +65,8 @@ def _tensors_of(examples: Any) -> Iterator[Tensor | None]:
 class ModuleLosses:
     """Per-event losses of a module in evaluation mode; by default cross-entropy on `Events`.
 
-    The module itself stays as it is. Buffers are those given with the parameters, as a checkpoint has them; those
-    that are not given are the module's own.
+    The module itself stays as it is and runs where the given parameters are. Buffers are those given with them, as
+    a checkpoint has them; those that are not given are the module's own.
 
     >>> model = nn.Linear(2, 1)
     >>> square = ModuleLosses(model, lambda model, batch: model(batch).squeeze(1).square())
@@ -101,9 +102,11 @@ class ModuleLosses:
     def __call__(self, parameters: Mapping[str, Tensor], batch: Any) -> Tensor:
         parameters = once(parameters, self.aliases)
         own = {name: self._found(name, needed, parameters) for name, needed in self.module.named_parameters()}
+        device = next((one.device for one in own.values()), CPU)
         # A forward pass may write to buffers; it gets copies.
         for name, buffer in self.module.named_buffers():
-            own[name] = (self._found(name, buffer, parameters) if name in parameters else buffer).clone()
+            given = self._found(name, buffer, parameters) if name in parameters else buffer.to(device)
+            own[name] = given.clone()
         asked = _Asking(self.module, self.losses or event_cross_entropy)
         with evaluating(self.module):
             return functional_call(asked, {f"module.{name}": value for name, value in own.items()}, (batch,))
@@ -123,6 +126,8 @@ class ModuleLosses:
 class TiedLosses:
     """Event losses of tensors that each have one name; `aliases` holds the further names of tied ones.
 
+    They are computed on a device: tensors and batches are moved there.
+
     >>> shared = torch.tensor(2.0)
     >>> losses = TiedLosses.of(lambda at, batch: at["in"] * at["out"] * batch, {"in": shared, "out": shared})
     >>> losses.aliases, losses({"in": torch.tensor(3.0)}, torch.ones(1))
@@ -132,18 +137,19 @@ class TiedLosses:
     losses: EventLosses
     aliases: Mapping[str, str]
     buffers: frozenset[str] = frozenset()
+    device: torch.device = CPU
 
     @classmethod
-    def of(cls, losses: EventLosses, checkpoint: Mapping[str, Tensor]) -> "TiedLosses":
+    def of(cls, losses: EventLosses, checkpoint: Mapping[str, Tensor], device: torch.device = CPU) -> "TiedLosses":
         """The losses with the ties of their module; of another function, with those of a checkpoint's memory."""
         if isinstance(losses, ModuleLosses):
-            return cls(losses, losses.aliases, losses.buffers)
-        return cls(losses, shared_names(checkpoint))
+            return cls(losses, losses.aliases, losses.buffers, device)
+        return cls(losses, shared_names(checkpoint), device=device)
 
     def tensors(self, checkpoint: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The tensors of a checkpoint, each once, in single precision at least."""
+        """The tensors of a checkpoint on the device, each once, in single precision at least."""
         return {
-            name: value.float() if value.dtype in (torch.float16, torch.bfloat16) else value
+            name: (value.float() if value.dtype in (torch.float16, torch.bfloat16) else value).to(self.device)
             for name, value in once(checkpoint, self.aliases).items()
         }
 
@@ -161,7 +167,7 @@ class TiedLosses:
 
     def __call__(self, tensors: Mapping[str, Tensor], batch: Any) -> Float[Tensor, " events"]:
         tied = {alias: tensors[name] for alias, name in self.aliases.items() if name in tensors}
-        losses = self.losses({**tensors, **tied}, batch)
+        losses = self.losses({**tensors, **tied}, moved(batch, self.device))
         if losses.ndim != 1:
             raise InvalidConfig(
                 f"the losses of a batch have shape {list(losses.shape)}; give one for each event in one "

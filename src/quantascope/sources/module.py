@@ -1,11 +1,14 @@
 """A network of the user's own as a source: any `nn.Module` with its checkpoints and a loss per event."""
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
+from quantascope.models.device import CPU, find_device
 from quantascope.models.residual import ResidualModel
 from quantascope.runs.config import fingerprint
 from quantascope.sources.losses import ModuleLosses, examples_digest
@@ -24,6 +27,7 @@ def module_source(
     folder: Path | str | None = None,
     hidden_units: Mapping[str, HiddenUnits] | None = None,
     residual: Callable[[nn.Module], ResidualModel] | None = None,
+    device: str | torch.device = CPU,
 ) -> Source:
     """The source of a module and a folder of its checkpoints, such as a `Recorder` keeps.
 
@@ -36,7 +40,9 @@ def module_source(
         folder: Where what is found is kept; by default beside the checkpoints.
         hidden_units: Parameters of each layer and the hidden unit of each entry, for packet complexity.
         residual: Makes a `ResidualModel` of a module with weights, so that Q-models can be fitted.
+        device: Where the network runs: cpu, cuda, cuda:N or mps. What `losses` makes must be where the module is.
     """
+    where = find_device(device)
     kept = Path(checkpoints).absolute()
     trajectory = Trajectory.open(kept)
     trajectory.check()
@@ -47,8 +53,9 @@ def module_source(
 
     def model_at(step: int) -> ResidualModel:
         assert residual is not None
-        module.load_state_dict(trajectory.at([step]).load(0))
-        return residual(module)
+        own = copy.deepcopy(module)
+        own.load_state_dict(trajectory.at([step]).load(0))
+        return residual(own)
 
     return Source(
         folder=Path(folder) if folder else kept.with_name(kept.name + ".quantascope"),
@@ -60,4 +67,5 @@ def module_source(
         model_at=None if residual is None else model_at,
         replay_steps=tuple(step for step in steps if step > 0),
         hidden_units=hidden_units or {},
+        device=where,
     )

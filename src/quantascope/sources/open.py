@@ -1,7 +1,11 @@
 """`open_source`: whatever a user points at, as a `Source`."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import torch
+
+from quantascope.models.device import CPU, find_device
 from quantascope.program.source import split_entry
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, QuantascopeError, RunMismatch
 from quantascope.runs.run_directory import is_run, read_run
@@ -25,6 +29,7 @@ def open_source(
     length: int | None = None,
     examples: int | None = None,
     branch: str | None = None,
+    device: str | torch.device = CPU,
 ) -> Source:
     """The source at a place: a run folder, `FILE.py:NAME`, or a folder of Hugging Face checkpoints.
 
@@ -35,23 +40,25 @@ def open_source(
         length: For checkpoints with a text: tokens of a window.
         examples: For checkpoints: at most so many examples.
         branch: For checkpoints of several stages in one folder: which.
+        device: Where the network runs: cpu, cuda, cuda:N or mps.
     """
-    path = Path(where)
+    device, path = find_device(device), Path(where)
     if path.suffix == ".py" and not path.is_dir():
         raise InvalidConfig(f"{where} does not name a Source; write FILE.py:NAME, as in {where}:source")
     if split_entry(str(where))[1] is not None and not path.is_dir():
-        return _from_file(str(where))
+        return replace(_from_file(str(where)), device=device)
     if not path.is_dir():
         raise DamagedArtefact(
             f"there is no folder {where}; give a run folder, FILE.py:NAME, or a folder of checkpoints"
         )
     if is_run(path):
-        return _from_run(path, task)
+        return _from_run(path, task, device)
     if data is not None:
         options = {"length": length, "examples": examples, "branch": branch}
-        return hugging_face_source(path, data, **{name: one for name, one in options.items() if one is not None})
+        given = {name: one for name, one in options.items() if one is not None}
+        return hugging_face_source(path, data, **given, device=device)
     if is_run(findings_folder(path)):
-        return _from_run(findings_folder(path), task)
+        return _from_run(findings_folder(path), task, device)
     if not find_checkpoints(path, branch=branch):
         raise DamagedArtefact(
             f"{path} is neither a run nor a folder of checkpoints; make a run with quantascope train TASK"
@@ -78,12 +85,13 @@ def _from_file(where: str) -> Source:
     return made
 
 
-def _from_run(path: Path, task: str | None) -> Source:
+def _from_run(path: Path, task: str | None, device: torch.device) -> Source:
     found = read_run(path)
     if found.kind == SourceConfig.KIND:
-        return read_source(path, task=task)
+        return read_source(path, task=task, device=device)
     if found.kind == HuggingFaceConfig.KIND:
-        return open_config(found.parse(HuggingFaceConfig, make="quantascope discover FOLDER --data FILE"), path)
+        config = found.parse(HuggingFaceConfig, make="quantascope discover FOLDER --data FILE")
+        return open_config(config, path, device)
     raise RunMismatch(
         f"{path} is a run of '{found.kind}', which is no source; make one with quantascope train TASK"
     )

@@ -17,8 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
+from torch import nn
 
+from quantascope.models.device import CPU
 from quantascope.models.residual import ResidualModel
 from quantascope.runs.errors import InvalidConfig
 from quantascope.runs.run_directory import locked
@@ -38,7 +41,8 @@ class Source:
 
     What is found is kept in `folder` and carries the `identity` of the source. `replay_steps` are the checkpoints
     that a Q-model replays; `series` holds all that were kept. `step_loss` is the training loss before each update,
-    where it is known, and `hidden_units` tells packet complexity what a layer is made of.
+    where it is known, and `hidden_units` tells packet complexity what a layer is made of. The network, and every
+    Q-model that is fitted to it, runs on `device`; examples and results are on the CPU.
     """
 
     folder: Path
@@ -53,6 +57,7 @@ class Source:
     series: Trajectory | None = None
     hidden_units: Mapping[str, HiddenUnits] = field(default_factory=dict)
     step_loss: Losses | None = None
+    device: torch.device = CPU
 
     def __post_init__(self) -> None:
         if not self.layers:
@@ -120,13 +125,20 @@ class Source:
         return self.task
 
     def model(self, step: int | None = None) -> ResidualModel:
-        """The network after so many steps; after the last if none is given."""
+        """The network after so many steps, on the device; after the last if none is given."""
         if self.model_at is None:
             raise InvalidConfig(
                 f"the source in {self.folder} has no `model_at`, and a Q-model is fitted to a network that runs; "
                 "give Source(…, model_at=…), which returns a ResidualModel at a step"
             )
-        return self.model_at(self.steps[-1] if step is None else step)
+        found = self.model_at(self.steps[-1] if step is None else step)
+        if self.device == CPU:
+            return found
+        if not isinstance(found, nn.Module):
+            raise InvalidConfig(
+                f"the model in {self.folder} is no nn.Module, so it stays on the CPU; use --device cpu"
+            )
+        return found.to(self.device)
 
     @property
     def rising_share(self) -> float | None:

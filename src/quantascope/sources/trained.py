@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from quantascope.models import Predictions, Transformer, TransformerConfig, predict
+from quantascope.models.device import CPU, find_device
 from quantascope.models.transformer import hidden_units
 from quantascope.programs import NUMBER_NAMING, find_task
 from quantascope.runs.artefact import read_table, write_table
@@ -91,18 +92,24 @@ def read_source_config(file: Path | None, *, task: str, seed: int | None) -> Sou
 
 
 def train_source(
-    config: SourceConfig, path: Path, progress: Progress | None = None, pace: Pace | None = None
+    config: SourceConfig,
+    path: Path,
+    progress: Progress | None = None,
+    pace: Pace | None = None,
+    *,
+    device: str | torch.device = CPU,
 ) -> Source:
-    """Train, resume or read the source of this config at `path`."""
+    """Train, resume or read the source of this config at `path`, on a device."""
+    where = find_device(device)
     task = find_task(config.task)
     task.panel(config.trained_on)
     run = RunDirectory.open(path, config)
     keep_file(run, config.task, KEPT_TASK)
 
     def make(run: RunDirectory) -> None:
-        events = task.events(task.panel(config.trained_on))
+        events = task.events(task.panel(config.trained_on)).to(where)
         history = train(
-            config.build(task),
+            config.build(task).to(where),
             batches=lambda step: events,
             objective=OBJECTIVE,
             config=config.training,
@@ -115,14 +122,14 @@ def train_source(
         write_table(path / METRICS, history.to_table(), made_by=run.hash)
 
     run.complete([METRICS], make)
-    return _source(config, path, task)
+    return _source(config, path, task, where)
 
 
-def read_source(path: Path, *, task: str | None = None) -> Source:
+def read_source(path: Path, *, task: str | None = None, device: str | torch.device = CPU) -> Source:
     """The trained source in a run folder; a task in a file runs only if it is named, and is the one kept there."""
-    config = _trained_config(path)
+    where, config = find_device(device), _trained_config(path)
     check_named(path / KEPT_TASK, config.task, task, option="--task")
-    return _source(config, path, find_task(task or config.task))
+    return _source(config, path, find_task(task or config.task), where)
 
 
 def planned_steps(path: Path) -> tuple[int, ...]:
@@ -146,7 +153,7 @@ def source_config(source: Source) -> SourceConfig:
     return read_run(source.folder).parse(SourceConfig, make=MAKE)
 
 
-def _source(config: SourceConfig, path: Path, task: SequenceTask) -> Source:
+def _source(config: SourceConfig, path: Path, task: SequenceTask, device: torch.device) -> Source:
     history = History.from_table(read_table(path / METRICS, made_by=config.hash()))
     trajectory = Trajectory.open(path)
 
@@ -168,6 +175,7 @@ def _source(config: SourceConfig, path: Path, task: SequenceTask) -> Source:
         replay_steps=tuple(config.replay_steps) if config.replays else (),
         hidden_units=hidden_units(config.model),
         step_loss=history.train_loss[1:],
+        device=device,
     )
 
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from quantascope.models import Predictions, predict
+from quantascope.models.device import CPU, device_of, find_device, moved
 from quantascope.program.source import split_entry
 from quantascope.qmodel import CompiledConfig, CompiledQModel, QExecution, SupervisedQModel, Supervision, gate_loss
 from quantascope.qmodel.compiled.program_task import ProgramTask, program_task
@@ -67,8 +68,15 @@ class CompiledRun:
     accuracy: dict[str, float]
 
 
-def learn_compiled(config: CompiledLearner, path: Path, progress: Progress | None = None) -> CompiledRun:
-    """Train, resume or read the Q-model of this config at `path`."""
+def learn_compiled(
+    config: CompiledLearner,
+    path: Path,
+    progress: Progress | None = None,
+    *,
+    device: str | torch.device = CPU,
+) -> CompiledRun:
+    """Train, resume or read the Q-model of this config at `path`, on a device."""
+    where = find_device(device)
     if not is_trained(path):
         check_program_task(config)
     run = RunDirectory.open(path, config)
@@ -76,12 +84,13 @@ def learn_compiled(config: CompiledLearner, path: Path, progress: Progress | Non
 
     def make(run: RunDirectory) -> None:
         taught = program_task(config.program)
-        model = _train(config, run, progress)
+        model = _train(config, run, progress, where)
         save_qmodel(path / MODEL, model, taught.task.vocabulary, made_by=run.hash)
         write_json(path / RESULT, routed_accuracy(model, taught))
 
     run.complete([MODEL, RESULT], make)
-    return CompiledRun(config, load_qmodel(path / MODEL, made_by=run.hash)[0], read_json(path / RESULT))
+    model, _ = load_qmodel(path / MODEL, made_by=run.hash)
+    return CompiledRun(config, model.to(where), read_json(path / RESULT))
 
 
 def is_trained(path: Path) -> bool:
@@ -97,7 +106,7 @@ def check_program_task(config: CompiledLearner) -> None:
         taught.supervision(panel)
 
 
-def read_compiled(path: Path) -> CompiledRun:
+def read_compiled(path: Path, *, device: str | torch.device = CPU) -> CompiledRun:
     """The trained Q-model in a run folder."""
     config = read_run(path).parse(CompiledLearner, make="quantascope train compiled")
     if not is_trained(path):
@@ -107,10 +116,12 @@ def read_compiled(path: Path) -> CompiledRun:
         raise RunMismatch(
             f"{path} was made with {program}, which is not here; go to its folder, or copy {kept} to {program}"
         )
-    return learn_compiled(config, path)
+    return learn_compiled(config, path, device=device)
 
 
-def _train(config: CompiledLearner, run: RunDirectory, progress: Progress | None) -> CompiledQModel:
+def _train(
+    config: CompiledLearner, run: RunDirectory, progress: Progress | None, device: torch.device
+) -> CompiledQModel:
     taught = program_task(config.program)
     model = CompiledQModel(
         graph=taught.compiled.graph,
@@ -120,8 +131,8 @@ def _train(config: CompiledLearner, run: RunDirectory, progress: Progress | None
         seed=config.seed,
     )
     outcomes = tuple(len(values) for values in taught.compiled.outcomes)
-    supervised = SupervisedQModel(model, outcomes, seed=config.seed)
-    supervision = taught.supervision(config.trained_on)
+    supervised = SupervisedQModel(model, outcomes, seed=config.seed).to(device)
+    supervision = moved(taught.supervision(config.trained_on), device)
     train(
         supervised,
         batches=lambda step: supervision,
@@ -164,11 +175,12 @@ def routed_accuracy(model: CompiledQModel, taught: ProgramTask) -> dict[str, flo
 
 def predict_routed(model: CompiledQModel, asked: Supervision) -> Predictions:
     """Predictions under the program's own routing."""
-    routing, done = asked.active.float(), 0
+    device, done = device_of(model), 0
+    routing = asked.active.float().to(device)
 
     def routed(part: Events) -> Tensor:
         nonlocal done
         done += part.count
-        return model.run(part, routing[:, done - part.count : done]).logits
+        return model.run(part.to(device), routing[:, done - part.count : done]).logits
 
     return predict(routed, asked.events)

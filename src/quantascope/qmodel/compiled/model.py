@@ -19,6 +19,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from quantascope.models.device import noise_like
 from quantascope.models.grid import grid_of, spread
 from quantascope.models.transformer import read_memory
 from quantascope.qmodel.cell import Cells, closed_activity, gated_message, routed_stream
@@ -131,7 +132,7 @@ class CompiledQModel(nn.Module):
                 for row, quantum in enumerate(level)
             ]
             gates.append(gate)
-            heard = content + noise * torch.randn_like(content) if noise else content
+            heard = content + noise * noise_like(content) if noise else content
             messages.append(gated_message(torch.stack(activity[first:]).detach(), heard))
             first += len(level)
         sent = torch.cat(messages)
@@ -165,7 +166,7 @@ class CompiledQModel(nn.Module):
 @lru_cache(maxsize=32)
 def segments_of(events: Events) -> Int[Tensor, " tokens"]:
     """0 for tokens of the prompt, 1 for tokens of the output."""
-    first = torch.zeros(len(events), dtype=torch.long)
+    first = torch.zeros(len(events), dtype=torch.long, device=events.tokens.device)
     first[events.example] = events.position - events.index
     length = events.tokens.shape[1]
     return (events.rows % length > first[events.rows // length]).long()

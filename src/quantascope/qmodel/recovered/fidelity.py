@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from quantascope.discovery.discover import Discovery, held_out_panel
 from quantascope.discovery.measure import measure_field
 from quantascope.models import Predictions, predict
+from quantascope.models.device import CPU, device_of
 from quantascope.qmodel.recovered.fit import RecoveredRun
 from quantascope.qmodel.recovered.model import RecoveredQModel, at_events
 from quantascope.runs.artefact import read_table, write_table
@@ -97,11 +98,12 @@ def panel_for(source: Source, role: Literal["test", "causal"]) -> str:
 @torch.no_grad()
 def activity(model: RecoveredQModel, events: Events) -> Activity:
     """What is active at each event."""
+    events = events.to(device_of(model))
     done = model.run(events)
     gates, opened = at_events(done.active, events), at_events(done.opened, events)
     writers = opened.transpose(1, 2).flatten(0, 1)
     owner = torch.arange(len(gates)).repeat_interleave(model.config.writers)
-    return Activity(gates.numpy(), writers.numpy(), owner.numpy())
+    return Activity(gates.cpu().numpy(), writers.cpu().numpy(), owner.numpy())
 
 
 def summary(run: RecoveredRun, panel: str | None = None) -> dict[str, Any]:
@@ -170,7 +172,7 @@ _TIME_COLUMNS = ("agreement", "decided", "overlap", "source", "qmodel")
 
 def _at_step(run: RecoveredRun, events: Events, step: int) -> tuple[float, ...]:
     source = run.source.model(step)
-    existence = run.replays.existence(step)
+    events, existence = events.to(run.source.device), run.replays.existence(step)
     done = run.model.run(events, interface=source.interface(), existence=existence)
     theirs, ours = source(events).softmax(-1), done.logits.softmax(-1)
     best = theirs.topk(2).values
@@ -179,7 +181,7 @@ def _at_step(run: RecoveredRun, events: Events, step: int) -> tuple[float, ...]:
     return (
         _share(says == said),
         _share((says == said)[decided]),
-        float(torch.minimum(theirs, ours).sum(-1).double().mean()),
+        float(torch.minimum(theirs, ours).sum(-1).to(CPU).double().mean()),
         _share(says == events.target),
         _share(said == events.target),
     )
@@ -197,4 +199,4 @@ def after_first_burst(table: pl.DataFrame, interval_steps: list[int], cumulative
 
 
 def _share(values: Bool[Tensor, " events"]) -> float:
-    return float(values.double().mean()) if len(values) else float("nan")
+    return float(values.to(CPU).double().mean()) if len(values) else float("nan")

@@ -142,12 +142,13 @@ class Replays:
     @cached_property
     def supports(self) -> Tensor:
         """Labels of the gates on the training events."""
-        return torch.from_numpy(self.factors.supports.copy())
+        return torch.from_numpy(self.factors.supports.copy()).to(self.source.device)
 
     def existence(self, step: int) -> Float[Tensor, " quanta"]:
         """How much of each curve's mass lies before a step."""
         curves = np.pad(self.factors.cumulative, ((0, 0), (1, 0)))
-        return torch.tensor([np.interp(step, self.source.steps, curve) for curve in curves], dtype=torch.float32)
+        share = [np.interp(step, self.source.steps, curve) for curve in curves]
+        return torch.tensor(share, dtype=torch.float32).to(self.source.device)
 
     def all(self, pool: Pool, parts: int, seed: int) -> list[Replayed]:
         """Every replayed step on the training inputs and its own share of the pool, each in so many parts."""
@@ -249,7 +250,7 @@ def fit_recovered(
         QModel(_fit(config, replays, run, progress), vocabulary).save(path, made_by=run.hash)
 
     RunDirectory.open(path, config).complete([WEIGHTS, ABOUT], make)
-    return RecoveredRun(config, path, replays, QModel.load(path, vocabulary=vocabulary))
+    return _read(config, path, replays)
 
 
 def _fit(config: RecoveredFit, replays: Replays, run: RunDirectory, progress: Progress | None) -> RecoveredQModel:
@@ -260,7 +261,7 @@ def _fit(config: RecoveredFit, replays: Replays, run: RunDirectory, progress: Pr
         interface=source.interface(),
         config=config.model,
         seed=config.seed,
-    )
+    ).to(replays.source.device)
     if progress:
         progress(0, math.nan)  # it takes a while until all is replayed
     targets = replays.all(config.pool, config.parts, config.seed)
@@ -348,7 +349,15 @@ def read_fit(source: Source, preset: FitPreset) -> RecoveredRun:
     if config.source != source.identity:
         raise RunMismatch(f"the Q-model in {folder} is that of another source; remove it, and {command}")
     replays = Replays.of(source, read_factors(source)[0])
-    return RecoveredRun(config, folder, replays, QModel.load(folder, vocabulary=source.sequence_task.vocabulary))
+    return _read(config, folder, replays)
+
+
+def _read(config: RecoveredFit, folder: Path, replays: Replays) -> RecoveredRun:
+    """The run of a Q-model that is kept, which runs where its source does."""
+    source = replays.source
+    qmodel = QModel.load(folder, vocabulary=source.sequence_task.vocabulary)
+    qmodel.model.to(source.device)
+    return RecoveredRun(config, folder, replays, qmodel)
 
 
 def qmodel_folder(source: Source, preset: FitPreset) -> Path:

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from quantascope.models.device import CPU, device_of
 from quantascope.qmodel.recovered.model import RecoveredQModel
 from quantascope.qmodel.recovered.surgery import NO_SURGERY, Surgery
 from quantascope.tasks.events import Events
@@ -71,15 +72,16 @@ def effect(model: RecoveredQModel, events: Events, surgery: Surgery) -> Effect:
 @torch.no_grad()
 def effects(model: RecoveredQModel, events: Events, surgeries: Iterable[Surgery]) -> list[Effect]:
     """The same for several surgeries, one at a time."""
-    nll, right = _scored(model, events, NO_SURGERY)
-    after = (_scored(model, events, surgery) for surgery in surgeries)
+    there = events.to(device_of(model))
+    nll, right = _scored(model, there, NO_SURGERY)
+    after = (_scored(model, there, surgery) for surgery in surgeries)
     return [Effect(events, later - nll, still.long() - right.long()) for later, still in after]
 
 
 def _scored(model: RecoveredQModel, events: Events, surgery: Surgery) -> tuple[Tensor, Tensor]:
     logits = model.run(events, surgery=surgery).logits
     nll = torch.nn.functional.cross_entropy(logits, events.target, reduction="none")
-    return nll, logits.argmax(-1) == events.target
+    return nll.to(CPU), (logits.argmax(-1) == events.target).to(CPU)
 
 
 def delete_all(model: RecoveredQModel) -> Surgery:
@@ -97,7 +99,9 @@ def delete_one(model: RecoveredQModel, parent: int, child: int) -> Surgery:
 @torch.no_grad()
 def replace_all(model: RecoveredQModel, events: Events, *, seed: int = 0) -> Surgery:
     """Children receive the messages of another example of the same digit and output length."""
-    return Surgery(received=model.run(events).message[:, partner_rows(events, seed=seed)])
+    device = device_of(model)
+    partner = partner_rows(events, seed=seed).to(device)
+    return Surgery(received=model.run(events.to(device)).message[:, partner])
 
 
 def ablate_quantum(quantum: int) -> Surgery:
@@ -112,7 +116,8 @@ def force_gate(quantum: int) -> Surgery:
 
 def ablate_writer(model: RecoveredQModel, quantum: int, writer: int) -> Surgery:
     """A writer that never writes."""
-    silenced = torch.zeros(len(model.layers), model.config.writers, dtype=torch.bool)
+    shape = len(model.layers), model.config.writers
+    silenced = torch.zeros(shape, dtype=torch.bool, device=device_of(model))
     silenced[quantum, writer] = True
     return Surgery(silenced=silenced)
 
@@ -127,6 +132,7 @@ def partner_rows(events: Events, *, seed: int) -> Int[Tensor, " tokens"]:
     >>> partner_rows(events, seed=0).tolist()
     [3, 4, 5, 0, 1, 2, 6, 7, 8, 9]
     """
+    events = events.to(CPU)
     length = events.length
     outputs = torch.bincount(events.example, minlength=len(events))
     first = torch.cat([torch.zeros(1, dtype=torch.long), length.cumsum(0)[:-1]])

@@ -19,6 +19,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from quantascope.models.device import device_of
 from quantascope.models.residual import Interface, ResidualModel
 from quantascope.qmodel.compiled.supervision import class_weights
 from quantascope.qmodel.recovered.model import RecoveredExecution
@@ -52,7 +53,8 @@ class Replayed:
         existence: Float[Tensor, " quanta"],
         supports: Bool[Tensor, "quanta labelled"],
     ) -> "Replayed":
-        """Run the source once; the labelled events come first."""
+        """Run the source once, where it is; the labelled events come first."""
+        events = events.to(device_of(source))
         done = source.run(events)
         padding = supports.new_zeros(len(supports), events.count - supports.shape[1])
         return cls(

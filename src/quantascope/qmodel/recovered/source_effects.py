@@ -20,6 +20,7 @@ from jaxtyping import Float, Int
 from scipy import stats
 from torch import Tensor
 
+from quantascope.models.device import CPU, device_of
 from quantascope.models.residual import ResidualModel
 from quantascope.qmodel.recovered.interventions import Effect, ablate_writer, effects
 from quantascope.qmodel.recovered.model import RecoveredQModel
@@ -71,6 +72,7 @@ def _correlation(one: Float[np.ndarray, " pairs"], other: Float[np.ndarray, " pa
 @torch.no_grad()
 def compare(model: RecoveredQModel, source: ResidualModel, events: Events, *, seed: int = 0) -> Comparison:
     """Silence every writer in the Q-model and take away what it wrote in the source."""
+    events = events.to(device_of(model))
     ours, theirs = model.run(events), source.run(events)
     stream = torch.stack([theirs.stream, *theirs.updates]).cumsum(0)
     before = _nll(theirs.logits, events)
@@ -86,18 +88,18 @@ def compare(model: RecoveredQModel, source: ResidualModel, events: Events, *, se
             continue
         direction = model.directions[quantum, writer]
         other = torch.nn.functional.normalize(torch.randn(direction.shape, generator=generator), dim=0)
+        drawn = torch.randperm(len(wrote), generator=generator).to(wrote.device)
         along = (theirs.updates[layer] @ direction) * (wrote > 0)
-        elsewhere = wrote[torch.randperm(len(wrote), generator=generator)]
         taken = {
             "message": wrote[:, None] * direction,
             "component": along[:, None] * direction,
-            "random_direction": wrote[:, None] * other,
-            "random_events": elsewhere[:, None] * direction,
+            "random_direction": wrote[:, None] * other.to(wrote.device),
+            "random_events": wrote[drawn][:, None] * direction,
         }
         for kind, message in taken.items():
             logits = source.resume(stream[layer + 1] - message, events, block=layer + 1)
-            found[kind].append((_nll(logits, events) - before)[at].numpy())
-        predicted.append(prediction.nll[at].numpy())
+            found[kind].append((_nll(logits, events) - before)[at].cpu().numpy())
+        predicted.append(prediction.nll[at.to(CPU)].numpy())
         writers.append(np.full(len(at), place))
     return Comparison(
         _joined(writers).astype(np.int64), _joined(predicted), {kind: _joined(one) for kind, one in found.items()}
@@ -117,10 +119,12 @@ def source_effect(
     model: RecoveredQModel, source: ResidualModel, events: Events, surgery: Surgery, quantum: int
 ) -> Effect:
     """What an intervention on a quantum does in the source: the change of its message is put on the stream."""
-    change = (model.run(events, surgery=surgery).message - model.run(events).message)[quantum]
-    theirs, layer = source.run(events), model.layers[quantum]
+    there, layer = events.to(device_of(model)), model.layers[quantum]
+    change = (model.run(there, surgery=surgery).message - model.run(there).message)[quantum]
+    theirs = source.run(there)
     stream = torch.stack([theirs.stream, *theirs.updates]).cumsum(0)[layer + 1]
-    after = source.resume(stream + change, events, block=layer + 1)
-    right = (logits.argmax(-1) == events.target for logits in (after, theirs.logits))
+    after = source.resume(stream + change, there, block=layer + 1)
+    right = (logits.argmax(-1) == there.target for logits in (after, theirs.logits))
     still, before = (one.long() for one in right)
-    return Effect(events, _nll(after, events) - _nll(theirs.logits, events), still - before)
+    rise = _nll(after, there) - _nll(theirs.logits, there)
+    return Effect(events, rise.to(CPU), (still - before).to(CPU))

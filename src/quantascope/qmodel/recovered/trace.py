@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from quantascope.models import decode
+from quantascope.models.device import device_of
 from quantascope.qmodel.recovered.fit import RecoveredRun
 from quantascope.qmodel.recovered.model import RecoveredExecution, RecoveredQModel
 from quantascope.tasks.events import Events
@@ -71,7 +72,7 @@ def trace(run: RecoveredRun, text: str, descriptions: Mapping[str, str] | None =
     (output,), (theirs,) = (
         decode(one, prompt, end=end, limit=max(limit, 1), padding=task.padding) for one in (model, source)
     )
-    events = Events.of(prompt, [output])
+    events = Events.of(prompt, [output]).to(device_of(model))
     done = model.run(events)
     ours, beside = done.logits.softmax(-1), source(events).softmax(-1)
     active = _Active(done, model, descriptions or {})
