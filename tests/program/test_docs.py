@@ -6,6 +6,7 @@ from pathlib import Path
 
 from quantascope.cli import main
 from quantascope.qmodel.compiled.fit import CompiledLearner, check_program_task
+from quantascope.qmodel.compiled.program_task import program_task
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -21,4 +22,4 @@ def test_the_file_is_what_the_page_says():
 def test_it_compiles_and_writes_the_answers_of_its_task(capsys):
     assert main(["compile", str(DOCS / "plural.py")]) == 0
     assert "ENDING" in capsys.readouterr().out
-    check_program_task(CompiledLearner(program=str(DOCS / "plural.py")))
+    check_program_task(CompiledLearner(), program_task(str(DOCS / "plural.py")))

@@ -10,7 +10,16 @@ from typing import Annotated, Literal
 
 import tyro
 
-from quantascope.cli.arguments import Changes, Engine, File, FitPreset, Number, parse_changes, print_json
+from quantascope.cli.arguments import (
+    Changes,
+    Engine,
+    File,
+    FitPreset,
+    Number,
+    ProgramName,
+    parse_changes,
+    print_json,
+)
 
 Where = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="WHERE")]
 TaskFile = Annotated[str | None, tyro.conf.arg(name="task", metavar="FILE.py:TASK", help_behavior_hint="")]
@@ -178,6 +187,7 @@ def explain(
     preset: FitPreset = "faithful",
     properties: Table = None,
     task: TaskFile = None,
+    program: ProgramName = None,
     calibration: Panel = None,
     test: Panel = None,
     permutations: int = 20,
@@ -197,6 +207,7 @@ def explain(
         properties: The property table: FILE.py:NAME of a function from inputs to Properties, a parquet file, or a
             program such as english; the task's own if not given, or one of its tokens.
         task: The task of a run that was trained on a task in a file.
+        program: The program of a compiled Q-model that was made with a program in a file.
         calibration: Inputs on which descriptions are chosen; the task's own if not given.
         test: Inputs on which they are scored; the task's own if not given.
         permutations: How often the search is repeated on shuffled labels.
@@ -211,7 +222,7 @@ def explain(
     from quantascope.semantics.explain import explain as describe
     from quantascope.semantics.subjects import find_subject
 
-    subject = find_subject(where, units=units, preset=preset, properties=properties, task=task)
+    subject = find_subject(where, units=units, preset=preset, properties=properties, task=task, program=program)
     panels = {"calibration": calibration, "test": test}
     with open_engine(engine, threads=threads, workers=workers) as executor, intervals() as progress:
         found = describe(subject, **panels, permutations=permutations, engine=executor, progress=progress)

@@ -121,8 +121,8 @@ def train_source(
 def read_source(path: Path, *, task: str | None = None) -> Source:
     """The trained source in a run folder; a task in a file runs only if it is named, and is the one kept there."""
     config = _trained_config(path)
-    check_named(path / KEPT_TASK, config.task, task, option="--task")
-    return _source(config, path, find_task(task or config.task))
+    named = check_named(path / KEPT_TASK, config.task, task, option="--task")
+    return _source(config, path, find_task(named))
 
 
 def planned_steps(path: Path) -> tuple[int, ...]:
