@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
@@ -20,59 +19,6 @@ from quantascope.models.saved import load_transformer
 from quantascope.qmodel.compiled.fit import learn_compiled, read_compiled
 from quantascope.qmodel.compiled.program_task import program_task
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
-
-PROGRAM = """
-from quantascope.program import Registry, when
-from quantascope.tasks.sequence import SequenceTask
-
-registry = Registry()
-stage = registry.quantum("STAGE", output_cardinality=2)(lambda position: min(position, 1))
-parity = registry.quantum("PARITY", output_cardinality=2)(lambda number: number % 2)
-even = registry.quantum("EVEN", output_cardinality=1)(lambda: "even")
-odd = registry.quantum("ODD", output_cardinality=1)(lambda: "odd")
-end = registry.quantum("END", output_cardinality=1)(lambda: ".")
-
-
-@registry.entry(audit=range(30), vocabulary=["even", "odd", "."], end=".")
-def predict(state):
-    now = stage(state.position)
-    with when(now, 1) as over:
-        if over:
-            return end()
-    with when(now, 0) as begins:
-        if begins:
-            last = parity(state.source)
-            with when(last, 0) as is_even:
-                if is_even:
-                    return even()
-            with when(last, 1) as is_odd:
-                if is_odd:
-                    return odd()
-
-
-task = SequenceTask(
-    vocabulary=("PAD", "BOS", "SEP", ".", "even", "odd", *"0123456789"),
-    positions=8,
-    prompt=str,
-    answer=predict.write,
-    panels={"training": lambda: tuple(range(10, 60)), "evaluation": lambda: tuple(range(60, 100))},
-)
-"""
-SHORT = ["training.steps=150", "training.schedule.decay_from=75", "model.width=16"]
-
-
-@pytest.fixture(scope="session")
-def program(tmp_path_factory) -> str:
-    file = tmp_path_factory.mktemp("program") / "parity.py"
-    file.write_text(PROGRAM)
-    return str(file)
-
-
-@pytest.fixture(scope="session")
-def teacher(program, tmp_path_factory) -> Path:
-    out = tmp_path_factory.mktemp("compiled") / "run"
-    assert main(["train", "compiled", "--program", program, "--out", str(out), "--set", *SHORT]) == 0
-    return out
 
 
 def guided(program: str, **changes) -> GuidedLearner:
@@ -97,24 +43,25 @@ def test_a_compiled_model_learns_its_program(teacher, program):
     assert ((activity > 0.5) == supervision.active).float().mean() > 0.99
 
 
-def test_a_second_call_reads_what_is_there(teacher, program, capsys):
+def test_a_second_call_reads_what_is_there(teacher, program, short, capsys):
     before = (teacher / "qmodel.safetensors").stat().st_mtime_ns
-    assert main(["train", "compiled", "--program", program, "--out", str(teacher), "--json", "--set", *SHORT]) == 0
+    assert main(["train", "compiled", "--program", program, "--out", str(teacher), "--json", "--set", *short]) == 0
     assert json.loads(capsys.readouterr().out)["evaluation_exact"] == 1.0
     assert (teacher / "qmodel.safetensors").stat().st_mtime_ns == before
 
 
-def test_a_run_keeps_its_program_and_refuses_another_text(tmp_path, failing):
+def test_a_run_keeps_its_program_and_refuses_another_text(program_text, tmp_path, failing):
     file, out = tmp_path / "mine.py", tmp_path / "run"
-    file.write_text(PROGRAM)
+    file.write_text(program_text)
     command = ["train", "compiled", "--program", str(file), "--out", str(out), "--set", "training.steps=2",
                "training.schedule.decay_from=1", "model.width=8"]  # fmt: skip
     assert main(command) == 0
-    assert (out / "program.py").read_text() == PROGRAM
-    file.write_text(PROGRAM + "# another\n")
+    assert (out / "program.py").read_text() == program_text
+    file.write_text(program_text + "# another\n")
     assert f"{file} has changed since" in failing(*command)
 
 
+@pytest.mark.filterwarnings("default")
 def test_guidance_runs_from_the_command_line_and_trains_its_teacher_if_none_is_given(program, tmp_path, capsys):
     small = ["training.steps=20", "model.blocks=3", "teacher.training.steps=20", "teacher.model.width=16",
              "teacher.training.schedule.decay_from=10"]  # fmt: skip
@@ -250,16 +197,7 @@ print(" ".join(vocabulary[t] for t in decode(model, [prompt], end=token["."], li
     )
 
 
-@pytest.fixture
-def failing(capsys):
-    def run(*arguments: str) -> str:
-        assert main(list(arguments)) == 2
-        return capsys.readouterr().err.splitlines()[-1]
-
-    return run
-
-
-def test_bad_input_is_told_in_one_line(program, teacher, failing, tmp_path):
+def test_bad_input_is_told_in_one_line(program, program_text, teacher, failing, tmp_path):
     out = ["--out", str(tmp_path / "run")]
     named = ["--teacher", str(teacher), "--program", program]
     blocks = [*named, "--set", "model.blocks=2", "training.steps=5"]
@@ -275,7 +213,7 @@ def test_bad_input_is_told_in_one_line(program, teacher, failing, tmp_path):
     line = failing("guide", *out, *named, "--set", "teacher.seed=4")
     assert "the teacher was not trained as the settings say; leave out settings of the teacher" in line
     bare = tmp_path / "bare.py"
-    bare.write_text(PROGRAM.split("task =")[0])
+    bare.write_text(program_text.split("task =")[0])
     line = failing("train", "compiled", "--program", str(bare), "--out", str(tmp_path / "bare"))
     assert "has no task; let it hold `task = SequenceTask" in line
 

@@ -64,7 +64,8 @@ def guide(
         config: JSON file with settings that differ from the default.
         set_: Change settings, as in --set weight=0 model.blocks=5; weight 0 is training without guidance.
         seed: Seed of the network, and of the teacher that is trained here.
-        weak_teacher: Go on, with a warning, if the teacher answers less than 90 % of its own training inputs.
+        weak_teacher: Go on, with a warning, if the teacher answers less than 90 % of its own training inputs, or
+            less than half of other inputs of the program's audit domain.
         threads: Threads to use.
         json: Print the outcome as JSON.
     """

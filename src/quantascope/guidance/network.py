@@ -33,6 +33,7 @@ MODEL, PRETRAINED, KEPT_MODEL = "model.safetensors", "pretrained", "model.py"
 KIND = "own network"
 _TOLERANCE = 1e-3
 """Of the largest logit: two ways of computing the same differ by rounding alone."""
+_DISTURBED = 0.1
 
 
 class OwnNetwork(Config):
@@ -82,8 +83,15 @@ def _residual(where: str, model: Any) -> TrainableModel:
 
 @torch.no_grad()
 def check_network(model: TrainableModel, events: Events, task: SequenceTask, where: str) -> None:
-    """Refuse a network of a user's whose blocks do not add up to what it says; guidance would miss its place."""
+    """Refuse a network of a user's whose blocks do not add up to what it says; guidance would miss its place.
+
+    The network is thrown away afterwards. Its weights are disturbed, for a norm that is not trained yet leaves a
+    normed stream as it is, and would hide that one is given for the other.
+    """
     model.eval()
+    draw = torch.Generator().manual_seed(0)
+    for weight in model.parameters():
+        weight.add_(_DISTURBED * torch.randn(weight.shape, generator=draw).to(weight))
     execution = cast(Execution, call_named(where, model.run, events))
     if execution.logits.shape[0] != events.count or execution.logits.shape[1] < len(task.vocabulary):
         raise InvalidConfig(

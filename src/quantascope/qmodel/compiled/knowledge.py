@@ -67,6 +67,12 @@ def training_exact(model: torch.nn.Module, taught: ProgramTask, trained_on: str)
     return predict(model, taught.task.events(taught.task.panel(trained_on))).exact_accuracy
 
 
+def audit_exact(model: torch.nn.Module, taught: ProgramTask, trained_on: str) -> float | None:
+    """The share of audit inputs, not trained on, that a Q-model answers as its program does; None if none fits."""
+    asked = unlabelled(taught, trained_on)
+    return None if asked is None else predict(model, asked.events).exact_accuracy
+
+
 def unlabelled(taught: ProgramTask, trained_on: str, most: int = MOST_INPUTS) -> Supervision | None:
     """Audit inputs that are not trained on, answered and labelled by the program; None if none fits the task."""
     task, compiled = taught.task, taught.compiled
