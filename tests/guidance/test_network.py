@@ -216,6 +216,7 @@ def test_a_hugging_face_decoder_is_guided_and_loads_with_transformers(program, t
         model=f"{own}:model",
         changes={"training.steps": 30, "training.optimizer.learning_rate": 3e-3},
     )
+    assert "shards" not in capsys.readouterr().err
     task = find_task(program)
     model = AutoModelForCausalLM.from_pretrained(tmp_path / "run" / "pretrained")
     events = task.events(range(60, 70))

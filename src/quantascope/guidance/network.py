@@ -17,7 +17,7 @@ import torch
 from torch import nn
 
 from quantascope.models import Transformer, TransformerConfig
-from quantascope.models.hugging_face import HuggingFaceDecoder
+from quantascope.models.hugging_face import HuggingFaceDecoder, save_pretrained
 from quantascope.models.residual import Execution, TrainableModel
 from quantascope.models.saved import load_transformer, save_transformer
 from quantascope.program.source import split_entry
@@ -121,7 +121,7 @@ def save_network(path: Path, model: TrainableModel, task: SequenceTask, *, made_
         save_transformer(path / MODEL, model, task.vocabulary, made_by=made_by)
         return
     if isinstance(model, HuggingFaceDecoder):
-        cast(Any, model.module).save_pretrained(path / PRETRAINED)
+        save_pretrained(model.module, path / PRETRAINED)
     about = {"kind": KIND, "vocabulary": list(task.vocabulary), "positions": task.positions}
     write_tensors(path / MODEL, model.state_dict(), made_by=made_by, **about)
 
