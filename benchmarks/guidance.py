@@ -15,8 +15,10 @@ from dataclasses import asdict, dataclass
 import torch
 
 from quantascope.guidance.alignment import Guidance
-from quantascope.guidance.guide import Batch, GuidedLearner, guided_objective
-from quantascope.models import Transformer, predict
+from quantascope.guidance.guide import guided_objective
+from quantascope.guidance.learner import GuidedLearner
+from quantascope.guidance.lesson import Lesson
+from quantascope.models import Transformer, TransformerConfig, predict
 from quantascope.tasks.number_naming import PANELS, POSITIONS, VOCABULARY, naming_events
 from quantascope.training import Objective, train
 
@@ -39,16 +41,17 @@ def measure(rounds: int, steps: int) -> Measurement:
     config = GuidedLearner()
     events = naming_events(PANELS["training"]())
     target = torch.randn(events.count, LEVELS, Q_WIDTH, generator=torch.Generator().manual_seed(0))
-    guidance = Guidance.of(target, blocks=config.model.blocks, width=config.model.width)
+    shape = TransformerConfig(blocks=LEVELS)
+    guidance = Guidance.of(target, blocks=shape.blocks, width=shape.width)
 
     def model() -> Transformer:
-        return Transformer(vocabulary=len(VOCABULARY), positions=POSITIONS, config=config.model, seed=0)
+        return Transformer(vocabulary=len(VOCABULARY), positions=POSITIONS, config=shape, seed=0)
 
     def taking_steps(objective: Objective) -> Callable[[], None]:
         learner, short = model(), config.training.replace({"steps": steps, "evaluate_every": steps})
         return lambda: train(learner, batches=lambda step: batch, objective=objective, config=short) and None
 
-    batch = Batch(events, events.count, guidance)
+    batch = Lesson.of(events, guidance)
     plain, guided = (taking_steps(guided_objective(config.replace({"weight": w}))) for w in (0.0, 1.0))
     taken: dict[str, list[float]] = {"plain": [], "guided": []}
     for _ in range(rounds + 1):

@@ -41,7 +41,7 @@ COMMANDS = {
     **{f"compile {name}": f"compile {name} --json" for name in ("english", "french", "addition")},
     "train compiled": "train compiled --program addition --out compiled --set training.steps=5 --json",
     "explain compiled": "explain compiled --workers 1 --permutations 2 --json",
-    "guide": "guide --teacher compiled --out guided --set training.steps=5 model.blocks=8 --json",
+    "guide": "guide --teacher compiled --weak-teacher --out guided --set training.steps=5 model.blocks=8 --json",
     "simulate": "simulate --json",
 }
 CLAIMS = [

@@ -414,6 +414,10 @@ def test_a_program_that_cannot_be_found_is_named(program, failing, tmp_path):
     assert "end it in .png, .svg, .pdf" in failing(
         "compile", str(program), "--figure", str(tmp_path / "graph.gif")
     )
+    nowhere = tmp_path / "nowhere" / "graph.png"
+    line = failing("compile", str(program), "--figure", str(nowhere))
+    assert f"there is no folder {nowhere.parent} for the figure graph.png; make it first" in line
+    assert not nowhere.parent.exists()
 
 
 def documented_commands() -> list[str]:

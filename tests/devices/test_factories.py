@@ -25,6 +25,7 @@ ON_THE_CPU = {
     "guidance/alignment.py of",
     "guidance/alignment.py semi_orthogonal",
     "guidance/alignment.py shuffled_over_events",
+    "guidance/lesson.py in_tokens",
     "qmodel/compiled/supervision.py of",
     "qmodel/recovered/fit.py existence",
     "qmodel/recovered/fit.py supports",
@@ -34,7 +35,8 @@ ON_THE_CPU = {
     "discovery/differences.py _derivative",
     "discovery/factors.py save",
     "discovery/field.py save",
-    "guidance/guide.py check_guidance",
+    "guidance/network.py check_network",
+    "guidance/target.py check_target",
     "qmodel/recovered/fidelity.py activity",
     "qmodel/recovered/interventions.py interval",
 }

@@ -4,8 +4,11 @@ import ast
 import doctest
 from pathlib import Path
 
+import pytest
+
 from quantascope.cli import main
 from quantascope.qmodel.compiled.fit import CompiledLearner, check_program_task
+from quantascope.qmodel.compiled.program_task import program_task
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -18,7 +21,17 @@ def test_the_file_is_what_the_page_says():
             assert ast.dump(node) in page, ast.unparse(node)
 
 
+@pytest.mark.parametrize(
+    ("file", "begins"), [("own_network.py", "def model"), ("guided_trainer.py", "class Guided")]
+)
+def test_what_the_page_shows_of_a_file_is_in_it(file, begins):
+    blocks = (DOCS / "programs.md").read_text().split("```python\n")[1:]
+    shown = [block.split("```")[0] for block in blocks if block.startswith(begins)]
+    assert len(shown) == 1
+    assert shown[0] in (DOCS / file).read_text()
+
+
 def test_it_compiles_and_writes_the_answers_of_its_task(capsys):
     assert main(["compile", str(DOCS / "plural.py")]) == 0
     assert "ENDING" in capsys.readouterr().out
-    check_program_task(CompiledLearner(program=str(DOCS / "plural.py")))
+    check_program_task(CompiledLearner(), program_task(str(DOCS / "plural.py")))

@@ -184,7 +184,8 @@ def test_gates_of_a_compiled_q_model_are_named_by_its_program(program, tmp_path,
     run = str(tmp_path / "run")
     assert main(["train", "compiled", "--program", program(), "--out", run, "--set", *short]) == 0
     capsys.readouterr()
-    assert main(["explain", run, "--workers", "1", "--permutations", "2", "--json"]) == 0
+    command = ["explain", run, "--workers", "1", "--permutations", "2", "--json"]
+    assert main([*command, "--program", program()]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["calibration"], told["test"], told["detectors"]) == ("development", "evaluation", [])
     names = {row["unit"]: row for row in told["names"]}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from quantascope.claims.claim import Claim
 from quantascope.claims.guidance_runs import COURSES, Course, CourseRun, check_course, courses, take_course
 from quantascope.claims.result import Estimate
-from quantascope.guidance.guide import PLAIN, GuidedLearner
+from quantascope.guidance.learner import PLAIN, GuidedLearner
 from quantascope.qmodel.compiled.fit import PAPER_QMODEL, CompiledLearner, program_task
 from quantascope.runs.config import Config, Seeds
 

@@ -9,7 +9,7 @@ from quantascope.claims.guidance_pair import compared, pair
 from quantascope.claims.guidance_runs import COURSES, Course, CourseRun, check_course, courses, take_course
 from quantascope.claims.guided_training import QUICK
 from quantascope.claims.result import Estimate
-from quantascope.guidance.guide import GuidedLearner
+from quantascope.guidance.learner import GuidedLearner
 from quantascope.runs.config import Config, Distinct, Positive, Seeds
 
 

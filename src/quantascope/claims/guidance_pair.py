@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from quantascope.claims.guidance_runs import Course, CourseRun
 from quantascope.claims.result import Estimate
-from quantascope.guidance.guide import GuidedLearner
+from quantascope.guidance.learner import GuidedLearner
 
 
 def pair(guided: GuidedLearner) -> Course:

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from quantascope.guidance.guide import GuidedLearner, GuidedRun, check_guidance, learn_guided
+from quantascope.guidance.guide import GuidedRun, check_guidance, learn_guided
+from quantascope.guidance.learner import GuidedLearner
 from quantascope.qmodel.compiled.fit import CompiledLearner, CompiledRun, learn_compiled, program_task
 from quantascope.runs.config import Config
 from quantascope.runs.progress import Progress
@@ -84,7 +85,7 @@ def check_course(course: Course) -> None:
     for one in (*course.every_teacher, *(student.teacher for student in course.students.values())):
         program_task(one.program).task.panel(one.trained_on)
     for student in course.students.values():
-        check_guidance(student)
+        check_guidance(student, program_task(student.teacher.program))
 
 
 def seeded(course: Course, seed: int) -> Course:

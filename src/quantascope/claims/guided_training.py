@@ -20,7 +20,7 @@ from quantascope.claims.compiled_qmodel import EIGHT_SEEDS, PANELS, SHORT
 from quantascope.claims.guidance_runs import COURSES, Course, CourseRun, check_course, courses, take_course
 from quantascope.claims.result import Estimate
 from quantascope.guidance.alignment import event_updates, level_sums, linear_cka
-from quantascope.guidance.guide import PLAIN, Control, GuidedLearner
+from quantascope.guidance.learner import PLAIN, Control, GuidedLearner
 from quantascope.qmodel.compiled.fit import program_task
 from quantascope.runs.config import Config, Seeds
 

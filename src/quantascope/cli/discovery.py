@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import tyro
 
-from quantascope.cli.arguments import Changes, File, FitPreset, Number, parse_changes, print_json
+from quantascope.cli.arguments import Changes, File, FitPreset, Number, ProgramName, parse_changes, print_json
 from quantascope.cli.compute import ALL_CORES, ONE_PROCESS, ComputeFlags, Device, ProcessFlags
 
 Where = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="WHERE")]
@@ -176,6 +176,7 @@ def explain(
     preset: FitPreset = "faithful",
     properties: Table = None,
     task: TaskFile = None,
+    program: ProgramName = None,
     calibration: Panel = None,
     test: Panel = None,
     permutations: int = 20,
@@ -193,6 +194,7 @@ def explain(
         properties: The property table: FILE.py:NAME of a function from inputs to Properties, a parquet file, or a
             program such as english; the task's own if not given, or one of its tokens.
         task: The task of a run that was trained on a task in a file.
+        program: The program of a compiled Q-model that was made with a program in a file.
         calibration: Inputs on which descriptions are chosen; the task's own if not given.
         test: Inputs on which they are scored; the task's own if not given.
         permutations: How often the search is repeated on shuffled labels.
@@ -204,7 +206,13 @@ def explain(
     from quantascope.semantics.subjects import find_subject
 
     subject = find_subject(
-        where, units=units, preset=preset, properties=properties, task=task, device=compute.device
+        where,
+        units=units,
+        preset=preset,
+        properties=properties,
+        task=task,
+        program=program,
+        device=compute.device,
     )
     panels = {"calibration": calibration, "test": test}
     with compute.pool() as executor, intervals() as progress:

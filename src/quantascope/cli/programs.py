@@ -1,12 +1,12 @@
 """Commands of the program pipeline."""
 
 from pathlib import Path
+from typing import Annotated
 
 import tyro
 
 from quantascope.cli.arguments import Changes, File, Folder, Number, ProgramName, parse_changes, print_json
 from quantascope.cli.compute import ONE_PROCESS, ProcessFlags
-from quantascope.runs.errors import InvalidConfig
 
 
 def compile(
@@ -20,14 +20,16 @@ def compile(
     Args:
         program: FILE.py or FILE.py:entry, or one that comes with quantascope: english, french, addition, roman,
             clock.
-        figure: Draw the graph into this file (png, svg or pdf).
+        figure: Draw the graph into this file (png, svg or pdf) of a folder that is there.
         json: Print quanta, edges and levels as JSON.
     """
     from quantascope.program import compile_program
     from quantascope.programs import find_program
-    from quantascope.report.graph_drawing import write_drawing
+    from quantascope.report.graph_drawing import check_drawing, write_drawing
     from quantascope.report.tables import print_program
 
+    if figure:
+        check_drawing(figure)
     compiled = compile_program(find_program(program))
     if figure:
         write_drawing(compiled.graph, figure)
@@ -41,62 +43,51 @@ def guide(
     out: Path,
     teacher: Folder = None,
     program: ProgramName = None,
+    model: Annotated[str | None, tyro.conf.arg(metavar="FILE.py:NAME", help_behavior_hint="")] = None,
     config: File = None,
     set_: Changes = (),
     seed: Number = None,
+    weak_teacher: bool = False,
     process: ProcessFlags = ONE_PROCESS,
     json: bool = False,
 ) -> None:
-    """Train an ordinary Transformer whose blocks follow a program's Q-model; the Q-model is gone afterwards.
+    """Train an ordinary network whose blocks follow a program's Q-model; the Q-model is gone afterwards.
 
-    The Transformer is OUT/model.safetensors.
+    The network is OUT/model.safetensors, and a Hugging Face decoder also OUT/pretrained.
 
     Args:
         out: The run directory.
         teacher: A run of quantascope train compiled; if not given, one is trained in OUT/teacher.
-        program: The program, if no teacher is given: FILE.py, FILE.py:entry, or a name as in quantascope compile
-            (default: english).
+        program: The program: FILE.py, FILE.py:entry, or a name as in quantascope compile (default: english). A
+            teacher brings its own, which must be named again if it is a file.
+        model: A network of your own: a function of the task that returns a ResidualModel, such as adapt(…) of a
+            Hugging Face decoder; a Transformer of ours if not given.
         config: JSON file with settings that differ from the default.
         set_: Change settings, as in --set weight=0 model.blocks=5; weight 0 is training without guidance.
-        seed: Seed of the Transformer, and of the teacher that is trained here.
+        seed: Seed of the network, and of the teacher that is trained here.
+        weak_teacher: Go on, with a warning, if the teacher answers less than 90 % of its own training inputs, or
+            less than half of other inputs of the program's audit domain.
         json: Print the outcome as JSON.
     """
-    from quantascope.guidance.guide import GuidedLearner, check_guidance, is_guided, learn_guided
-    from quantascope.qmodel.compiled.fit import check_program_task, learn_compiled, read_compiled
+    from quantascope.guidance.guide import guide as train_guided
+    from quantascope.report.accuracy import guided_json, guided_text
     from quantascope.report.progress import one_run
-    from quantascope.runs.run_directory import RunDirectory, read_settings
+    from quantascope.runs.run_directory import read_settings
 
     process.begin()
-    if teacher and program:
-        raise InvalidConfig(f"--program {program} has no effect beside the teacher in {teacher}; give either")
-    learner = GuidedLearner.parse(read_settings(config))
-    taught = read_compiled(teacher, device=process.device) if teacher else None
-    settings = {"seed": learner.seed if seed is None else seed}
-    asked = {"program": program} if program else {}
-    lesson = taught.config if taught else learner.teacher.replace({**asked, **settings})
-    learner = learner.replace({**settings, "teacher": lesson.model_dump(mode="json"), **parse_changes(set_)})
-    if not is_guided(out):
-        check_program_task(learner.teacher)
-        check_guidance(learner)
-    RunDirectory.open(out, learner)
-    if learner.weight and taught is None:
-        with one_run(f"{out.name}/teacher", learner.teacher.training.steps) as progress:
-            taught = learn_compiled(learner.teacher, out / "teacher", progress, device=process.device)
-    with one_run(out.name, learner.training.steps) as progress:
-        done = learn_guided(learner, out, taught, progress, device=process.device)
+    done = train_guided(
+        out,
+        teacher=teacher,
+        program=program,
+        model=model,
+        settings=read_settings(config),
+        changes=parse_changes(set_),
+        seed=seed,
+        weak_teacher=weak_teacher,
+        watch=one_run,
+        device=process.device,
+    )
     if json:
-        print_json({"run": str(out), **done.accuracy})
+        print_json(guided_json(out, done))
     else:
-        print(accuracy_lines(out, done.accuracy, learner.teacher.program, learner.teacher.trained_on))
-
-
-def accuracy_lines(out: Path, accuracy: dict[str, float], program: str, learned: str) -> str:
-    from quantascope.qmodel.compiled.program_task import program_task
-
-    task = program_task(program).task
-    notes = [
-        f"note  {known:,} of the {len(task.panel(panel)):,} inputs of {panel} were trained on"
-        for panel in task.reported
-        if (known := task.in_both(panel, learned))
-    ]
-    return "\n".join([*(f"{name:32} {value:.1%}" for name, value in accuracy.items()), *notes, f"run  {out}"])
+        print(guided_text(out, done))

@@ -7,7 +7,6 @@ import tyro
 
 from quantascope.cli.arguments import Changes, File, Number, ProgramName, parse_changes, print_json
 from quantascope.cli.compute import ONE_PROCESS, ProcessFlags
-from quantascope.cli.programs import accuracy_lines
 from quantascope.runs.errors import InvalidConfig
 
 
@@ -82,6 +81,7 @@ def _train_compiled(
     out: Path, config: Path | None, changes: dict[str, Any], seed: int | None, device: str
 ) -> tuple[dict[str, Any], str]:
     from quantascope.qmodel.compiled.fit import CompiledLearner, learn_compiled
+    from quantascope.report.accuracy import compiled_json, compiled_text
     from quantascope.report.progress import one_run
     from quantascope.runs.run_directory import read_settings
 
@@ -89,5 +89,4 @@ def _train_compiled(
     learner = learner.replace({"seed": learner.seed if seed is None else seed, **changes})
     with one_run(out.name, learner.training.steps) as progress:
         done = learn_compiled(learner, out, progress, device=device)
-    text = accuracy_lines(out, done.accuracy, learner.program, learner.trained_on)
-    return {"run": str(out), **done.accuracy}, text
+    return compiled_json(out, done), compiled_text(out, done)

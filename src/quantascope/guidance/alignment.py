@@ -7,6 +7,7 @@ semi-orthogonal map (the identity where widths are equal). In a loop of one's ow
 
     guidance = Guidance.of(level_sums(qmodel, events), blocks=model.depth, width=model.width)
     loss = cross_entropy + guidance.alignment(updates)     # updates[d]: events × width
+    loss = … + guidance.at(numbers).alignment(updates)     # the same for some of the events
 
 Nothing of it remains in the Transformer.
 """
@@ -88,7 +89,8 @@ class Guidance:
         events, width = updates[0].shape
         if events != len(self.target):
             raise InvalidConfig(
-                f"updates at {events} events, but targets for {len(self.target)}; give the same events"
+                f"updates at {events} events, but targets for {len(self.target)}; give the same events, or choose "
+                "those of a minibatch with guidance.at(events)"
             )
         if width != len(self.projection):
             raise InvalidConfig(
@@ -101,6 +103,15 @@ class Guidance:
         if self.window > 1:
             error = error.unfold(1, self.window, 1).sum(-1)
         return self.weight * error.square().sum(-1).mean()
+
+    def at(self, events: Int[Tensor, " chosen"]) -> "Guidance":
+        """The guidance of some events by their numbers, as for a minibatch."""
+        if len(events) and not 0 <= int(events.min()) <= int(events.max()) < len(self.target):
+            raise InvalidConfig(
+                f"there are targets for {len(self.target)} events, and number {int(events.max())} is asked for; "
+                "count them from 0 in the order of the targets"
+            )
+        return replace(self, target=self.target[events])
 
     @cached_property
     def _is_identity(self) -> bool:

@@ -1,103 +1,116 @@
-"""A Transformer that learns a program's task, guided by the program's Q-model or not."""
+"""Guided training: an ordinary network learns a program's task, its blocks drawn to the program's Q-model.
 
+learner     what is trained, by which teacher: settings, and what a command changes
+network     our Transformer, or a network in a file of the user's
+teacher     the Q-model of the program, trained here or before; a weak one is refused
+target      level sums of the Q-model at the training events, for each block its own
+lesson      cross-entropy plus alignment, of all events or of some
+guide       train, or take up, or just read
+
+The Q-model is gone afterwards: the network is saved without it.
+"""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, cast
 
 import torch
-from jaxtyping import Int
-from pydantic import model_validator
-from torch import Tensor
+from torch import nn
 
-from quantascope.guidance.alignment import Guidance, event_updates, level_scale, level_sums
-from quantascope.models import Execution, Transformer, TransformerConfig, decode, predict
-from quantascope.models.device import CPU, find_device, moved
-from quantascope.models.saved import load_transformer, save_transformer
-from quantascope.qmodel import CompiledQModel, Supervision
-from quantascope.qmodel.compiled.fit import (
-    ADAM,
-    PAPER_QMODEL,
-    CompiledLearner,
-    CompiledRun,
-    ProgramTask,
-    program_task,
+from quantascope.guidance.learner import GuidedLearner, guided_learner
+from quantascope.guidance.network import (
+    KEPT_MODEL,
+    MODEL,
+    OwnNetwork,
+    build_network,
+    check_network,
+    load_network,
+    save_network,
 )
+from quantascope.guidance.target import check_target, lessons_of
+from quantascope.guidance.teacher import check_teacher
+from quantascope.models import TrainableModel, predict
+from quantascope.models.device import CPU, find_device, moved
+from quantascope.qmodel.compiled.fit import (
+    KEPT_PROGRAM,
+    CompiledRun,
+    check_program_task,
+    learn_compiled,
+    read_compiled,
+)
+from quantascope.qmodel.compiled.program_task import ProgramTask, program_task
 from quantascope.runs.artefact import read_json, write_json
-from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat
-from quantascope.runs.errors import InvalidConfig, RunMismatch
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory
 from quantascope.sources.user_file import keep_file
-from quantascope.tasks.events import PAD, Events
-from quantascope.training import Objective, ScheduleConfig, TrainingConfig, train
+from quantascope.training import Objective, train
 
-MODEL, RESULT = "model.safetensors", "accuracy.json"
-Control = Literal["none", "depth", "examples", "word"]
-
-
-class GuidedLearner(Config):
-    """Cross-entropy plus `weight` times alignment with a teacher; weight 0 is cross-entropy alone.
-
-    A control breaks the target: shuffled over depth, over examples, or over examples that share the output word.
-    `prompts` names a panel whose answers nobody sees: on some of them at every step the network is aligned, and
-    only that, along the teacher's own greedy words.
-    """
-
-    KIND: ClassVar[str] = "guided network"
-
-    teacher: CompiledLearner = CompiledLearner()
-    model: TransformerConfig = TransformerConfig(blocks=10)
-    training: TrainingConfig = TrainingConfig(
-        steps=1000, optimizer=ADAM, schedule=ScheduleConfig(decay="linear"), evaluate_every=1000
-    )
-    weight: NonNegativeFloat = 1.0
-    routing: Literal["predicted", "oracle"] = "predicted"
-    control: Control = "none"
-    level_to_block: tuple[Count, ...] | None = None
-    window: Positive = 1
-    target_norm: PositiveFloat | None = 5.0
-    """The length to which the target of every level is brought; as the teacher has it if none is given."""
-    stream_noise: NonNegativeFloat = 0.3
-    """Spread of the noise on the stream after every block while training, with guidance and without."""
-    prompts: str | None = None
-    seed: Count = 0
-
-    @model_validator(mode="after")
-    def _refuse_ignored(self) -> "GuidedLearner":
-        if self.prompts and (self.control != "none" or self.routing == "oracle"):
-            raise ValueError(f"prompts '{self.prompts}' go with predicted routing and without a control")
-        if not self.weight and (self.prompts or self.control != "none"):
-            raise ValueError("weight 0 is without guidance, so prompts and control have no effect; leave them out")
-        return self
-
-    def build(self, taught: ProgramTask) -> Transformer:
-        """The network before training; the same whether it is guided or not."""
-        task = taught.task
-        return Transformer(
-            vocabulary=len(task.vocabulary), positions=task.positions, config=self.model, seed=self.seed
-        )
-
-
-PLAIN = GuidedLearner(teacher=PAPER_QMODEL, target_norm=None, stream_noise=0.0)
-"""The paper's form."""
+RESULT = "accuracy.json"
+Watch = Callable[[str, int], AbstractContextManager[Progress | None]]
+"""Shows the progress of a run by its name and steps."""
 
 
 @dataclass(frozen=True, eq=False)
 class GuidedRun:
-    """A trained Transformer, and its exact accuracy on the reported panels."""
+    """A trained network, and its exact accuracy on the reported panels; `program` is where the program is now."""
 
     config: GuidedLearner
-    model: Transformer
+    model: TrainableModel
     accuracy: dict[str, float]
+    program: str
+
+    @property
+    def taught(self) -> ProgramTask:
+        """The program, compiled, with its task."""
+        return program_task(self.program)
 
 
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Events of a step: the first `answered` of them are learned, and all are aligned."""
+def guide(
+    out: Path,
+    *,
+    teacher: Path | None = None,
+    program: str | None = None,
+    model: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    changes: Mapping[str, Any] | None = None,
+    seed: int | None = None,
+    weak_teacher: bool = False,
+    watch: Watch = lambda name, steps: nullcontext(),
+    device: str | torch.device = CPU,
+) -> GuidedRun:
+    """Train a network at `out` by a teacher, which is trained in `out`/teacher if none is given.
 
-    events: Events
-    answered: int
-    guidance: Guidance | None = None
+    Args:
+        out: The run folder.
+        teacher: The run of a compiled Q-model.
+        program: The program; of a teacher that was made with a file, that file.
+        model: `FILE.py:NAME` of a network of one's own; our Transformer if not given.
+        settings: Settings of a `GuidedLearner` that differ from the default.
+        changes: Dotted settings that come last.
+        seed: Seed of the network, and of a teacher that is trained here.
+        weak_teacher: Go on with a teacher that has not learned its program.
+        watch: Shows progress.
+        device: Where networks run.
+    """
+    taught = read_compiled(teacher, program=program, device=device) if teacher else None
+    config = guided_learner(settings or {}, changes or {}, teacher=taught, program=program, model=model, seed=seed)
+    done = is_guided(out)
+    if not done:
+        compiled = taught.taught if taught else program_task(config.teacher.program)
+        check_program_task(config.teacher, compiled)
+        check_guidance(config, compiled)
+        if taught and config.weight:
+            check_teacher(taught, weak_teacher=weak_teacher)
+    RunDirectory.open(out, config)
+    if config.weight and taught is None:
+        with watch(f"{out.name}/teacher", config.teacher.training.steps) as progress:
+            taught = learn_compiled(config.teacher, out / "teacher", progress, device=device)
+        if not done:
+            check_teacher(taught, weak_teacher=weak_teacher)
+    with watch(out.name, config.training.steps) as progress:
+        return learn_guided(config, out, taught, progress, device=device)
 
 
 def learn_guided(
@@ -108,137 +121,70 @@ def learn_guided(
     *,
     device: str | torch.device = CPU,
 ) -> GuidedRun:
-    """Train, or take up, or just read the Transformer of this config at `path`, on a device.
+    """Train, or take up, or just read the network of this config at `path`, on a device.
 
-    Weight 0 needs no teacher.
+    Weight 0 needs no teacher. A teacher is taken as it is: `guide` asks first what it knows.
     """
     where = find_device(device)
+    program = teacher.program if teacher else config.teacher.program
     if not is_guided(path):
-        check_guidance(config)
+        check_guidance(config, program_task(program))
     run = RunDirectory.open(path, config)
-    keep_file(run, config.teacher.program, "program.py")
+    keep_file(run, program, KEPT_PROGRAM)
+    if isinstance(config.model, OwnNetwork):
+        keep_file(run, config.model.file, KEPT_MODEL)
 
     def make(run: RunDirectory) -> None:
-        taught = program_task(config.teacher.program)
-        batches = moved(batches_of(config, teacher, taught), where)
-        model = config.build(taught).to(where)
+        taught = program_task(program)
+        model = build_network(config.model, taught.task, seed=config.seed).to(where)
+        lessons = moved(lessons_of(config, teacher, taught, model), where)
+        model.train()
         train(
-            model,
-            batches=lambda step: batches[step % len(batches)],
+            cast(nn.Module, model),
+            batches=lambda step: lessons[step % len(lessons)],
             objective=guided_objective(config),
             config=config.training,
             seed=config.seed,
             run=run,
             progress=progress,
         )
-        save_transformer(path / MODEL, model, taught.task.vocabulary, made_by=run.hash)
-        write_json(path / RESULT, exact_accuracy(model.eval(), taught))
+        model.eval()
+        save_network(path, model, taught.task, made_by=run.hash)
+        write_json(path / RESULT, exact_accuracy(model, taught))
 
     run.complete([MODEL, RESULT], make)
-    return GuidedRun(config, load_transformer(path / MODEL)[0].to(where), read_json(path / RESULT))
+    model = load_network(path, config.model, program, made_by=run.hash).to(where)
+    return GuidedRun(config, model, read_json(path / RESULT), program)
 
 
 def is_guided(path: Path) -> bool:
-    """Whether a run has its Transformer and what it reached; what is missing is made again."""
+    """Whether a run has its network and what it reached; what is missing is made again."""
     return (path / MODEL).exists() and (path / RESULT).exists()
 
 
-def check_guidance(config: GuidedLearner) -> None:
-    """Refuse levels that do not fit the blocks and a panel that is not there, before any training."""
-    taught = program_task(config.teacher.program)
-    if config.weight:
-        levels = torch.zeros(2, 1 + max(taught.compiled.graph.levels), config.teacher.model.width)
-        _controlled(config, guide_by(config, levels, levels), torch.zeros(2, dtype=torch.long))
-    if config.prompts:
-        taught.task.panel(config.prompts)
-
-
-def batches_of(config: GuidedLearner, teacher: CompiledRun | None, taught: ProgramTask) -> list[Batch]:
-    """What is learned at each step in turn: the full training batch, each time with other prompts if there are."""
-    asked = taught.supervision(config.teacher.trained_on)
-    if not config.weight:
-        return [Batch(asked.events, asked.events.count)]
-    if teacher is None or teacher.config != config.teacher:
-        raise RunMismatch("the teacher was not trained as the config says; train it anew or give its own run")
-    if config.prompts is None:
-        return [Batch(asked.events, asked.events.count, guidance_of(config, teacher, asked))]
-    spoken, learned = greedy_events(teacher.model, taught, config.prompts), len(asked.events)
-    parts = [asked.events.joined(spoken[first : first + learned]) for first in range(0, len(spoken), learned)]
-    own = level_sums(teacher.model, asked.events)
-    targets = [level_sums(teacher.model, events) for events in parts]
-    return [
-        Batch(events, asked.events.count, guide_by(config, levels, own))
-        for events, levels in zip(parts, targets, strict=True)
-    ]
-
-
-def greedy_events(model: CompiledQModel, taught: ProgramTask, panel: str) -> Events:
-    """The prompts of a panel with the Q-model's own answers, where it comes to an end."""
+def check_guidance(config: GuidedLearner, taught: ProgramTask) -> None:
+    """Refuse a network that is none and a target that does not fit it, before any training."""
     task = taught.task
-    prompts = task.prompts(task.panel(panel))
-    end = task.token[taught.compiled.program.end]
-    limit = task.positions - max(map(len, prompts)) + 1
-    answers = decode(model, prompts, end=end, limit=limit, padding=PAD)
-    ended = [row for row, answer in enumerate(answers) if answer[-1] == end]
-    if not ended:
-        raise InvalidConfig(f"the teacher ends none of its answers to panel '{panel}'; train it longer")
-    return Events.of([prompts[row] for row in ended], [answers[row] for row in ended])
-
-
-def guidance_of(config: GuidedLearner, teacher: CompiledRun, asked: Supervision) -> Guidance:
-    """The target of the training events, broken as the control says."""
-    routing = asked.active.float() if config.routing == "oracle" else None
-    levels = level_sums(teacher.model, asked.events, routing)
-    return _controlled(config, guide_by(config, levels, levels), asked.events.target)
-
-
-def _controlled(config: GuidedLearner, guidance: Guidance, words: Int[Tensor, " events"]) -> Guidance:
-    match config.control:
-        case "none":
-            return guidance
-        case "depth":
-            return guidance.shuffled_over_depth(seed=config.seed)
-        case "examples":
-            return guidance.shuffled_over_events(seed=config.seed)
-        case "word":
-            return guidance.shuffled_over_events(seed=config.seed, groups=words)
-
-
-def guide_by(config: GuidedLearner, levels: Tensor, own: Tensor) -> Guidance:
-    """Guidance by level sums as the config says, brought to length by those of the training events."""
-    return Guidance.of(
-        levels if config.target_norm is None else levels * level_scale(own, config.target_norm),
-        blocks=config.model.blocks,
-        width=config.model.width,
-        level_to_block=config.level_to_block,
-        window=config.window,
-        weight=config.weight,
-        seed=config.seed,
-    )
-
-
-def exact_accuracy(model: Transformer, taught: ProgramTask) -> dict[str, float]:
-    """Exact accuracy on every reported panel."""
-    asked = {panel: taught.task.events(taught.task.panel(panel)) for panel in taught.task.reported}
-    return {f"{panel}_exact": predict(model, events).exact_accuracy for panel, events in asked.items()}
+    model = build_network(config.model, task, seed=config.seed)
+    if isinstance(config.model, OwnNetwork):
+        check_network(model, task.events(task.panel(config.teacher.trained_on)[:2]), task, config.model.file)
+    check_target(config, taught, model)
 
 
 def guided_objective(config: GuidedLearner) -> Objective:
     """Cross-entropy, and with a teacher its guidance."""
+    ours: dict[str, Any] = {"predictions_only": True, "noise": config.stream_noise}
+    options = {} if isinstance(config.model, OwnNetwork) else ours
     objective = Objective(
-        forward=lambda model, batch: model.run(batch.events, predictions_only=True, noise=config.stream_noise),
-        terms={"cross_entropy": cross_entropy},
+        forward=lambda model, lesson: model.run(lesson.events, **options),
+        terms={"cross_entropy": lambda execution, lesson, step: lesson.cross_entropy(execution)},
     )
-    return objective.plus(guidance=guidance_term) if config.weight else objective
+    if not config.weight:
+        return objective
+    return objective.plus(guidance=lambda execution, lesson, step: lesson.alignment(execution))
 
 
-def cross_entropy(execution: Execution, batch: Batch, step: int) -> Tensor:
-    """Mean over the events that are learned, in nats."""
-    target = batch.events.target[: batch.answered]
-    return torch.nn.functional.cross_entropy(execution.logits[: batch.answered], target)
-
-
-def guidance_term(execution: Execution, batch: Batch, step: int) -> Tensor:
-    """Alignment of all events."""
-    assert batch.guidance is not None
-    return batch.guidance.alignment(event_updates(execution, batch.events))
+def exact_accuracy(model: TrainableModel, taught: ProgramTask) -> dict[str, float]:
+    """Exact accuracy on every reported panel."""
+    asked = {panel: taught.task.events(taught.task.panel(panel)) for panel in taught.task.reported}
+    return {f"{panel}_exact": predict(model, events).exact_accuracy for panel, events in asked.items()}

@@ -3,7 +3,7 @@
 from quantascope.models.cohort import Cohort
 from quantascope.models.mlp import MLPConfig, MuMLPConfig, TaskMLP, logits
 from quantascope.models.predictions import Predictions, decode, predict
-from quantascope.models.residual import Execution, Interface, InterfaceConfig, ResidualModel
+from quantascope.models.residual import Execution, Interface, InterfaceConfig, ResidualModel, TrainableModel
 from quantascope.models.transformer import Transformer, TransformerConfig
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Predictions",
     "ResidualModel",
     "TaskMLP",
+    "TrainableModel",
     "Transformer",
     "TransformerConfig",
     "decode",

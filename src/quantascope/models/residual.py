@@ -8,9 +8,9 @@ Such a model embeds its tokens, lets each of its blocks add to the stream, and r
 needs none of this.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -119,3 +119,20 @@ class ResidualModel(Protocol):
     def __call__(self, events: Events) -> Tensor:
         """Logits of every event."""
         ...
+
+
+@runtime_checkable
+class TrainableModel(ResidualModel, Protocol):
+    """A `ResidualModel` that is a torch module, so that it can be trained and saved."""
+
+    def parameters(self) -> Iterator[nn.Parameter]: ...
+
+    def state_dict(self) -> dict[str, Any]: ...
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> Any: ...
+
+    def to(self, device: torch.device) -> Any: ...
+
+    def train(self) -> Any: ...
+
+    def eval(self) -> Any: ...

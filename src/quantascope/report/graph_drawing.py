@@ -22,11 +22,18 @@ Waypoint = tuple[int, int]
 """A quantum where it stands, or a place where a long edge passes a level: (quantum or −edge − 1, level)."""
 
 
+def check_drawing(file: Path) -> None:
+    """Refuse a file of another format, or in a folder that is not there."""
+    if file.suffix.removeprefix(".") not in FORMATS:
+        raise InvalidConfig(f"cannot draw into {file.name}; end it in .{', .'.join(FORMATS)}")
+    if not file.parent.is_dir():
+        raise InvalidConfig(f"there is no folder {file.parent} for the figure {file.name}; make it first")
+
+
 def write_drawing(graph: QGraph, file: Path) -> None:
     """Draw a graph into a file; its suffix says the format."""
+    check_drawing(file)
     suffix = file.suffix.removeprefix(".")
-    if suffix not in FORMATS:
-        raise InvalidConfig(f"cannot draw into {file.name}; end it in .{', .'.join(FORMATS)}")
     with house_style():
         figure, buffer = draw_graph(graph), io.BytesIO()
         figure.savefig(buffer, format=suffix, metadata=None if suffix == "png" else {_dated(suffix): None})

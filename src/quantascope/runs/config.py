@@ -135,13 +135,15 @@ def _first_complaint(cls: type[BaseModel], error: ValidationError) -> str:
 def _owner(cls: type[BaseModel], location: tuple[int | str, ...]) -> tuple[type[BaseModel], list[str]]:
     """The config class that the last key of an error's location belongs to, and the keys that lead there.
 
-    Pydantic puts the chosen member's tag into the location of a discriminated union; no user wrote that key.
+    Pydantic puts the chosen member's tag or class into the location of a union; no user wrote that key.
     """
     keys: list[str] = []
     members: dict[Any, type[BaseModel]] = {}
     for part in location:
-        if part in members:
-            cls, members = members[part], {}
+        # A class with validators of its own appears as "function-after[…, CLASS]".
+        member = members.get(str(part).removesuffix("]").rsplit(", ", 1)[-1])
+        if member is not None:
+            cls, members = member, {}
             continue
         keys.append(str(part))
         field = cls.model_fields.get(str(part))
@@ -151,6 +153,8 @@ def _owner(cls: type[BaseModel], location: tuple[int | str, ...]) -> tuple[type[
         models = [o for o in options if isinstance(o, type) and issubclass(o, BaseModel)]
         if isinstance(field.discriminator, str):
             members = {get_args(m.model_fields[field.discriminator].annotation)[0]: m for m in models}
+        elif len(models) > 1:
+            members = {m.__name__: m for m in models}
         elif models:
             cls = models[0]
     return cls, keys

@@ -13,7 +13,6 @@ from quantascope.discovery.field import Rule
 from quantascope.discovery.measure import measure_field
 from quantascope.models.device import CPU, device_of
 from quantascope.qmodel.compiled.fit import CompiledLearner, CompiledRun, read_compiled
-from quantascope.qmodel.compiled.program_task import program_task
 from quantascope.qmodel.recovered.fidelity import activity
 from quantascope.qmodel.recovered.fit import FitPreset, RecoveredRun, qmodel_folder, read_fit
 from quantascope.runs.errors import InvalidConfig
@@ -40,9 +39,10 @@ def find_subject(
     preset: FitPreset = "faithful",
     properties: str | None = None,
     task: str | None = None,
+    program: str | None = None,
     device: str | torch.device = CPU,
 ) -> Subject:
-    """What there is to explain at a place: a source, or a compiled Q-model; networks run on the device."""
+    """What there is to explain at a place: a source, or a compiled Q-model; a program in a file must be named."""
     path = Path(where)
     if path.is_dir() and is_run(path) and read_run(path).kind == CompiledLearner.KIND:
         if units or properties:
@@ -50,7 +50,9 @@ def find_subject(
                 f"{where} holds a compiled Q-model, which is described in its program's words; leave out --units "
                 "and --properties"
             )
-        return compiled_subject(read_compiled(path, device=device), path)
+        return compiled_subject(read_compiled(path, program=program, device=device), path)
+    if program:
+        raise InvalidConfig(f"{where} is no compiled Q-model; leave out --program {program}")
     source = open_source(where, task=task, device=device)
     return subject_of(source, units=units, preset=preset, properties=properties)
 
@@ -103,7 +105,7 @@ def qmodel_subject(run: RecoveredRun, properties: str | None = None) -> Subject:
 
 def compiled_subject(run: CompiledRun, path: Path) -> Subject:
     """Gates of a compiled Q-model, whatever its program, in the words of that program."""
-    taught = program_task(run.config.program)
+    taught = run.taught
     task = taught.task
 
     @torch.no_grad()

@@ -18,7 +18,7 @@ from quantascope.runs.artefact import read_table
 from quantascope.runs.errors import InvalidConfig, QuantascopeError
 from quantascope.semantics.token_properties import token_properties
 from quantascope.sources.source import Source
-from quantascope.sources.user_file import load_name
+from quantascope.sources.user_file import call_named, load_name
 from quantascope.tasks.task import SymbolTask
 
 TASK_TABLE = "task"
@@ -57,11 +57,7 @@ def _user_table(asked: str, source: Source, panel: str) -> Properties:
         return _program_table(source, panel, asked)
     if not callable(function):
         raise InvalidConfig(f"{asked} is no function; write def {split_entry(asked)[1]}(inputs) -> Properties")
-    try:
-        table = function(source.inputs(panel))
-    except Exception as error:
-        reason = " ".join(str(error).split())
-        raise InvalidConfig(f"{asked} raises {type(error).__name__}: {reason}; mend the file") from error
+    table = call_named(asked, function, source.inputs(panel))
     if not isinstance(table, Properties):
         raise InvalidConfig(f"{asked} returns {type(table).__name__}; let it return quantascope.Properties")
     return table

@@ -7,7 +7,7 @@ import torch
 
 from quantascope.models.device import CPU, find_device
 from quantascope.program.source import split_entry
-from quantascope.runs.errors import DamagedArtefact, InvalidConfig, QuantascopeError, RunMismatch
+from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.runs.run_directory import is_run, read_run
 from quantascope.sources.hugging_face import (
     HuggingFaceConfig,
@@ -17,7 +17,7 @@ from quantascope.sources.hugging_face import (
 )
 from quantascope.sources.source import Source
 from quantascope.sources.trained import SourceConfig, read_source
-from quantascope.sources.user_file import load_name
+from quantascope.sources.user_file import call_named, load_name
 from quantascope.training.checkpoint_names import find_checkpoints
 
 
@@ -71,13 +71,7 @@ def open_source(
 
 def _from_file(where: str) -> Source:
     found = load_name(where, "a Source")
-    try:
-        made = found() if callable(found) else found
-    except QuantascopeError:
-        raise
-    except Exception as error:
-        reason = " ".join(str(error).split())
-        raise InvalidConfig(f"{where} raises {type(error).__name__}: {reason}; mend the file") from error
+    made = call_named(where, found) if callable(found) else found
     if not isinstance(made, Source):
         raise InvalidConfig(
             f"{where} is {type(made).__name__}, not a Source; build one with quantascope.module_source(…)"

@@ -128,8 +128,8 @@ def train_source(
 def read_source(path: Path, *, task: str | None = None, device: str | torch.device = CPU) -> Source:
     """The trained source in a run folder; a task in a file runs only if it is named, and is the one kept there."""
     where, config = find_device(device), _trained_config(path)
-    check_named(path / KEPT_TASK, config.task, task, option="--task")
-    return _source(config, path, find_task(task or config.task), where)
+    named = check_named(path / KEPT_TASK, config.task, task, option="--task")
+    return _source(config, path, find_task(named), where)
 
 
 def planned_steps(path: Path) -> tuple[int, ...]:

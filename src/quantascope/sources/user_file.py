@@ -4,14 +4,17 @@ A run may come from somebody else. Opening it never executes what it holds: the 
 and must be byte for byte the one that the run keeps.
 """
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from quantascope.program.source import load_module, split_entry
 from quantascope.programs import is_built_in
 from quantascope.runs.artefact import write_bytes
-from quantascope.runs.errors import InvalidConfig, RunMismatch
+from quantascope.runs.errors import InvalidConfig, QuantascopeError, RunMismatch, message_of
 from quantascope.runs.run_directory import RunDirectory
+
+T = TypeVar("T")
 
 
 def load_name(where: str, wanted: str) -> Any:
@@ -43,19 +46,40 @@ def keep_file(run: RunDirectory, where: str, kept_as: str) -> None:
         )
 
 
-def check_named(kept: Path, made_with: str, named: str | None, *, option: str) -> None:
-    """Refuse to run a user's file that was not named, or that is not the one a run was made with."""
+def check_named(kept: Path, made_with: str, named: str | None, *, option: str) -> str:
+    """Where to find what a run was made with: a built-in, or the file that the user names.
+
+    A file that was not named, or that is not the one a run was made with, is refused.
+    """
     if is_built_in(made_with):
         if named is not None and named != made_with:
             raise InvalidConfig(f"{kept.parent} was made with {made_with}, not with {named}; leave out {option}")
-        return
+        return made_with
     if named is None:
         raise InvalidConfig(
             f"{kept.parent} was made with {made_with}, a file, and no file runs unasked; look at it and give "
             f"{option} {made_with}"
         )
-    file = Path(split_entry(named)[0])
-    if not file.is_file():
+    file, entry = split_entry(named)
+    if not Path(file).is_file():
         raise InvalidConfig(f"there is no file {file}; the run keeps its text as {kept}")
-    if not kept.is_file() or kept.read_bytes() != file.read_bytes():
+    if not kept.is_file():
+        raise RunMismatch(f"{kept.parent} does not keep the file that it was made with, {kept.name}; restore it")
+    if kept.read_bytes() != Path(file).read_bytes():
         raise RunMismatch(f"{file} is not the file that {kept.parent} was made with; compare it with {kept}")
+    made_entry = split_entry(made_with)[1]
+    if made_entry and entry and entry != made_entry:
+        raise RunMismatch(f"{kept.parent} was made with '{made_entry}' of {file}, not with '{entry}'; name that")
+    return f"{file}:{made_entry}" if made_entry else file
+
+
+def call_named(where: str, function: Callable[..., T], *arguments: Any) -> T:
+    """What a function of a user's file returns; whatever it raises is told in one line."""
+    try:
+        return function(*arguments)
+    except QuantascopeError:
+        raise
+    except Exception as error:
+        raise InvalidConfig(
+            f"{where} raises {type(error).__name__}: {message_of(error)}; mend the file"
+        ) from error

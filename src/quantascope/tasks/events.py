@@ -98,6 +98,37 @@ class Events:
             length,
         )
 
+    def numbers(self, examples: Int[Tensor, " chosen"]) -> Int[Tensor, " events"]:
+        """The events of these examples by their numbers, in the order of the examples.
+
+        >>> Events.of([[1], [1], [1]], [[5, 9], [6, 7, 9], [9]]).numbers(torch.tensor([2, 0]))
+        tensor([5, 0, 1])
+        """
+        if len(examples) and not 0 <= int(examples.min()) <= int(examples.max()) < len(self):
+            raise InvalidConfig(f"there are examples 0 to {len(self) - 1}, and {examples.tolist()} are asked for")
+        order = self.example.argsort(stable=True)
+        count = torch.bincount(self.example, minlength=len(self))
+        first = (count.cumsum(0) - count)[examples]
+        own = count[examples]
+        within = torch.arange(int(own.sum()), device=own.device) - (own.cumsum(0) - own).repeat_interleave(own)
+        return order[first.repeat_interleave(own) + within]
+
+    def taken(self, examples: Int[Tensor, " chosen"]) -> "Events":
+        """The events of any examples, in their order: a minibatch.
+
+        >>> Events.of([[1, 2], [1]], [[5, 9], [6, 9]]).taken(torch.tensor([1])).tokens
+        tensor([[1, 6]])
+        """
+        numbers, length = self.numbers(examples), self.length[examples]
+        own = torch.bincount(self.example, minlength=len(self))[examples]
+        return Events(
+            self.tokens[examples, : int(length.max()) if len(length) else 0],
+            torch.arange(len(examples), device=own.device).repeat_interleave(own),
+            self.position[numbers],
+            self.target[numbers],
+            length,
+        )
+
     def to(self, device: torch.device | str) -> "Events":
         """The same events on a device."""
         if self.tokens.device == torch.device(device):

@@ -12,7 +12,12 @@ from quantascope.models.hugging_face.decoder import HuggingFaceDecoder, adapt
 from quantascope.models.hugging_face.families import FAMILIES, Family, family_of, layers_of
 from quantascope.models.hugging_face.hidden_units import mlp_groups
 from quantascope.models.hugging_face.losses import causal_lm_losses
-from quantascope.models.hugging_face.pretrained import load_pretrained, model_of, read_weights
+from quantascope.models.hugging_face.pretrained import (
+    load_pretrained,
+    model_of,
+    read_weights,
+    save_pretrained,
+)
 
 __all__ = [
     "FAMILIES",
@@ -26,4 +31,5 @@ __all__ = [
     "mlp_groups",
     "model_of",
     "read_weights",
+    "save_pretrained",
 ]

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from safetensors import SafetensorError
@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from quantascope.models.hugging_face.families import FAMILIES
 from quantascope.runs.artefact import read_tensors
-from quantascope.runs.errors import DamagedArtefact, InvalidConfig
+from quantascope.runs.errors import DamagedArtefact, InvalidConfig, StorageFailed
 
 _RESTORE = "restore it, or save it again with save_pretrained"
 
@@ -31,6 +31,17 @@ def load_pretrained(
     folder = Path(folder)
     _config_text(folder)
     return _from_pretrained(folder, attn_implementation=attention).to(dtype).eval()
+
+
+def save_pretrained(module: nn.Module, folder: Path) -> None:
+    """Save a causal language model as transformers does, for `AutoModelForCausalLM.from_pretrained`."""
+    try:
+        with _without_bars():
+            cast(Any, module).save_pretrained(folder)
+    except OSError as error:
+        raise StorageFailed(
+            f"cannot write {folder}: {error.strerror or error}; free space, mend permissions, or write elsewhere"
+        ) from error
 
 
 def model_of(shards: Sequence[Path]) -> nn.Module:
@@ -119,23 +130,15 @@ def _config_text(folder: Path) -> str:
 def _from_pretrained(folder: Path, **asked: Any) -> nn.Module:
     """What transformers loads; a tensor that it would have to make up is an error."""
     transformers = _transformers()
-    # A bar for each of many checkpoints, each of which is read several times, would bury everything else.
-    bars = transformers.utils.logging
-    shown = bars.is_progress_bar_enabled()
-    bars.disable_progress_bar()
-    try:
-        with _one_line(str(folder)):
-            module, report = transformers.AutoModelForCausalLM.from_pretrained(
-                folder,
-                local_files_only=True,
-                trust_remote_code=False,
-                use_safetensors=True,
-                output_loading_info=True,
-                **asked,
-            )
-    finally:
-        if shown:
-            bars.enable_progress_bar()
+    with _without_bars(), _one_line(str(folder)):
+        module, report = transformers.AutoModelForCausalLM.from_pretrained(
+            folder,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
+            output_loading_info=True,
+            **asked,
+        )
     if missing := sorted(report["missing_keys"]):
         raise DamagedArtefact(f"{folder} lacks {len(missing)} tensors, such as '{missing[0]}'; {_RESTORE}")
     return module
@@ -146,6 +149,19 @@ def _transformers() -> Any:
         return importlib.import_module("transformers")  # which no type checker should read
     except ImportError:
         raise InvalidConfig("transformers is not installed; pip install 'quantascope[transformers]'") from None
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """A bar for each of many checkpoints, each of which is read several times, would bury everything else."""
+    bars = _transformers().utils.logging
+    shown = bars.is_progress_bar_enabled()
+    bars.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            bars.enable_progress_bar()
 
 
 @contextmanager

@@ -2,27 +2,27 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from quantascope.models import Predictions, predict
 from quantascope.models.device import CPU, device_of, find_device, moved
-from quantascope.program.source import split_entry
 from quantascope.qmodel import CompiledConfig, CompiledQModel, QExecution, SupervisedQModel, Supervision, gate_loss
+from quantascope.qmodel.compiled.knowledge import Knowledge, measure_knowledge
 from quantascope.qmodel.compiled.program_task import ProgramTask, program_task
 from quantascope.qmodel.compiled.saved import load_qmodel, save_qmodel
 from quantascope.runs.artefact import read_json, write_json
 from quantascope.runs.config import Config, Count, NonNegativeFloat
-from quantascope.runs.errors import DamagedArtefact, RunMismatch
+from quantascope.runs.errors import DamagedArtefact
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory, read_run
-from quantascope.sources.user_file import keep_file
+from quantascope.sources.user_file import check_named, keep_file
 from quantascope.tasks.events import Events
 from quantascope.training import Objective, OptimizerConfig, ScheduleConfig, TrainingConfig, train
 
-MODEL, RESULT = "qmodel.safetensors", "accuracy.json"
+MODEL, RESULT, KEPT_PROGRAM = "qmodel.safetensors", "accuracy.json", "program.py"
 ADAM = OptimizerConfig(name="adam", learning_rate=1e-2, epsilon=1e-5, weight_decay=1e-3)
 
 
@@ -61,11 +61,21 @@ PAPER_QMODEL = CompiledLearner(
 
 @dataclass(frozen=True, eq=False)
 class CompiledRun:
-    """A trained Q-model and its exact accuracy on the reported panels, under predicted and oracle routing."""
+    """A trained Q-model and its exact accuracy on the reported panels, under predicted and oracle routing.
+
+    `knowledge` says how well it has learned its program; older runs do not. `program` is where the program is now.
+    """
 
     config: CompiledLearner
     model: CompiledQModel
     accuracy: dict[str, float]
+    knowledge: Knowledge | None
+    program: str
+
+    @property
+    def taught(self) -> ProgramTask:
+        """The program, compiled, with its task."""
+        return program_task(self.program)
 
 
 def learn_compiled(
@@ -78,19 +88,20 @@ def learn_compiled(
     """Train, resume or read the Q-model of this config at `path`, on a device."""
     where = find_device(device)
     if not is_trained(path):
-        check_program_task(config)
+        check_program_task(config, program_task(config.program))
     run = RunDirectory.open(path, config)
-    keep_file(run, config.program, "program.py")
+    keep_file(run, config.program, KEPT_PROGRAM)
 
     def make(run: RunDirectory) -> None:
         taught = program_task(config.program)
-        model = _train(config, run, progress, where)
-        save_qmodel(path / MODEL, model, taught.task.vocabulary, made_by=run.hash)
-        write_json(path / RESULT, routed_accuracy(model, taught))
+        supervised = _train(config, taught, run, progress, where)
+        save_qmodel(path / MODEL, supervised.model, taught.task.vocabulary, made_by=run.hash)
+        knowledge = measure_knowledge(supervised, taught, config.trained_on)
+        accuracy = routed_accuracy(supervised.model, taught)
+        write_json(path / RESULT, {**accuracy, "knowledge": knowledge.model_dump(mode="json")})
 
     run.complete([MODEL, RESULT], make)
-    model, _ = load_qmodel(path / MODEL, made_by=run.hash)
-    return CompiledRun(config, model.to(where), read_json(path / RESULT))
+    return _read(config, path, config.program, where)
 
 
 def is_trained(path: Path) -> bool:
@@ -98,31 +109,37 @@ def is_trained(path: Path) -> bool:
     return (path / MODEL).exists() and (path / RESULT).exists()
 
 
-def check_program_task(config: CompiledLearner) -> None:
+def check_program_task(config: CompiledLearner, taught: ProgramTask) -> None:
     """Refuse a program that does not write what its task asks for, before any training and any file of a run."""
-    taught = program_task(config.program)
     taught.check_outcomes(config.trained_on)
     for panel in dict.fromkeys((config.trained_on, *taught.task.reported)):
         taught.supervision(panel)
 
 
-def read_compiled(path: Path, *, device: str | torch.device = CPU) -> CompiledRun:
-    """The trained Q-model in a run folder."""
-    config = read_run(path).parse(CompiledLearner, make="quantascope train compiled")
+def read_compiled(path: Path, *, program: str | None = None, device: str | torch.device = CPU) -> CompiledRun:
+    """The trained Q-model in a run folder; a program in a file must be named, and be the one kept there."""
+    where, config = find_device(device), read_run(path).parse(CompiledLearner, make="quantascope train compiled")
     if not is_trained(path):
         raise DamagedArtefact(f"{path} is not trained to its end; quantascope train compiled resumes it")
-    program, kept = Path(split_entry(config.program)[0]), path / "program.py"
-    if kept.exists() and not program.is_file():
-        raise RunMismatch(
-            f"{path} was made with {program}, which is not here; go to its folder, or copy {kept} to {program}"
-        )
-    return learn_compiled(config, path, device=device)
+    named = check_named(path / KEPT_PROGRAM, config.program, program, option="--program")
+    return _read(config, path, named, where)
+
+
+def _read(config: CompiledLearner, path: Path, program: str, device: torch.device) -> CompiledRun:
+    result: dict[str, Any] = read_json(path / RESULT)
+    known = result.pop("knowledge", None)
+    knowledge = None if known is None else Knowledge.parse(known)
+    model, _ = load_qmodel(path / MODEL, made_by=config.hash())
+    return CompiledRun(config, model.to(device), result, knowledge, program)
 
 
 def _train(
-    config: CompiledLearner, run: RunDirectory, progress: Progress | None, device: torch.device
-) -> CompiledQModel:
-    taught = program_task(config.program)
+    config: CompiledLearner,
+    taught: ProgramTask,
+    run: RunDirectory,
+    progress: Progress | None,
+    device: torch.device,
+) -> SupervisedQModel:
     model = CompiledQModel(
         graph=taught.compiled.graph,
         vocabulary=len(taught.task.vocabulary),
@@ -142,7 +159,7 @@ def _train(
         run=run,
         progress=progress,
     )
-    return model.eval()
+    return supervised.eval()
 
 
 def compiled_objective(config: CompiledLearner) -> Objective:

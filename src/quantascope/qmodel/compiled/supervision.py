@@ -94,17 +94,30 @@ class SupervisedQModel(nn.Module):
             torch.stack([head.bias.detach()[None] for head in heads]) if heads else none[:, :1]
         )
 
+    def semantic_logits(self, execution: QExecution) -> Float[Tensor, "taught events outcomes"]:
+        """What the heads read from the messages of the taught quanta."""
+        logits = torch.baddbmm(self.bias, execution.message[self.taught], self.weight)
+        return logits.masked_fill(self._beyond, -torch.inf)
+
+    def taught_values(
+        self, outcome: Int[Tensor, "quanta events"]
+    ) -> tuple[Int[Tensor, "taught events"], Bool[Tensor, "taught events"]]:
+        """What the taught quanta find, and where: they run, and the audit domain showed the value."""
+        found = outcome[self.taught]
+        return found, (found >= 0) & (found < self._counts)
+
     def semantic_loss(self, execution: QExecution, outcome: Int[Tensor, "quanta events"]) -> Float[Tensor, ""]:
         """Cross-entropy of the found values where quanta run, each quantum counting alike.
 
         A value that the audit domain did not show has no class and is not taught.
         """
-        logits = torch.baddbmm(self.bias, execution.message[self.taught], self.weight)
-        logits = logits.masked_fill(self._beyond, -torch.inf)
-        found = outcome[self.taught]
-        target = found.masked_fill((found < 0) | (found >= self._counts), _INACTIVE)
+        found, known = self.taught_values(outcome)
+        target = found.masked_fill(~known, _INACTIVE)
         loss = nn.functional.cross_entropy(
-            logits.flatten(0, 1), target.flatten(), reduction="none", ignore_index=_INACTIVE
+            self.semantic_logits(execution).flatten(0, 1),
+            target.flatten(),
+            reduction="none",
+            ignore_index=_INACTIVE,
         ).reshape(target.shape)
         count = (target != _INACTIVE).sum(1)
         return (loss.sum(1) / count.clamp(min=1)).sum() / (count > 0).sum().clamp(min=1)

@@ -1,0 +1,91 @@
+"""`GuidedLearner`: what is trained, by which teacher and how; and what of it a command asks for."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import model_validator
+
+from quantascope.guidance.network import OwnNetwork
+from quantascope.models import TransformerConfig
+from quantascope.qmodel.compiled.fit import ADAM, PAPER_QMODEL, CompiledLearner, CompiledRun
+from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat
+from quantascope.runs.errors import RunMismatch
+from quantascope.training import ScheduleConfig, TrainingConfig
+
+Control = Literal["none", "depth", "examples", "word"]
+
+
+class GuidedLearner(Config):
+    """Cross-entropy plus `weight` times alignment with a teacher; weight 0 is cross-entropy alone.
+
+    A control breaks the target: shuffled over depth, over examples, or over examples that share the output word.
+    `prompts` names a panel whose answers nobody sees: on some of them at every step the network is aligned, and
+    only that, along the teacher's own greedy words.
+    """
+
+    KIND: ClassVar[str] = "guided network"
+
+    teacher: CompiledLearner = CompiledLearner()
+    model: TransformerConfig | OwnNetwork = TransformerConfig(blocks=10)
+    training: TrainingConfig = TrainingConfig(
+        steps=1000, optimizer=ADAM, schedule=ScheduleConfig(decay="linear"), evaluate_every=1000
+    )
+    weight: NonNegativeFloat = 1.0
+    routing: Literal["predicted", "oracle"] = "predicted"
+    control: Control = "none"
+    level_to_block: tuple[Count, ...] | None = None
+    window: Positive = 1
+    target_norm: PositiveFloat | None = 5.0
+    """The length to which the target of every level is brought; as the teacher has it if none is given."""
+    stream_noise: NonNegativeFloat = 0.3
+    """Spread of the noise on the stream after every block while training, with guidance and without."""
+    prompts: str | None = None
+    seed: Count = 0
+
+    @model_validator(mode="after")
+    def _refuse_ignored(self) -> "GuidedLearner":
+        if self.prompts and (self.control != "none" or self.routing == "oracle"):
+            raise ValueError(f"prompts '{self.prompts}' go with predicted routing and without a control")
+        if not self.weight and (self.prompts or self.control != "none"):
+            raise ValueError("weight 0 is without guidance, so prompts and control have no effect; leave them out")
+        if self.stream_noise and isinstance(self.model, OwnNetwork):
+            raise ValueError(
+                f"stream_noise {self.stream_noise:g} has no effect on a network of your own; set stream_noise=0, "
+                "and give the network its own dropout"
+            )
+        return self
+
+
+PLAIN = GuidedLearner(teacher=PAPER_QMODEL, target_norm=None, stream_noise=0.0)
+"""The paper's form."""
+
+
+def guided_learner(
+    settings: Mapping[str, Any],
+    changes: Mapping[str, Any],
+    *,
+    teacher: CompiledRun | None = None,
+    program: str | None = None,
+    model: str | None = None,
+    seed: int | None = None,
+) -> GuidedLearner:
+    """The learner of some settings, as a user then changes it.
+
+    A trained teacher stands for its own settings; one that is trained here takes the program and seed that are
+    asked for. What `changes` says comes last.
+    """
+    learner = GuidedLearner.parse({**settings, **({} if model is None else _own(model))})
+    chosen: dict[str, Any] = {"seed": learner.seed if seed is None else seed}
+    lesson = teacher.config if teacher else learner.teacher.replace(chosen | _given(program=program))
+    learner = learner.replace({**chosen, "teacher": lesson.model_dump(mode="json"), **changes})
+    if teacher and learner.teacher != teacher.config:
+        raise RunMismatch("the teacher was not trained as the settings say; leave out settings of the teacher")
+    return learner
+
+
+def _own(model: str) -> dict[str, Any]:
+    return {"model": OwnNetwork.named(model).model_dump(mode="json"), "stream_noise": 0.0}
+
+
+def _given(**values: str | None) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}

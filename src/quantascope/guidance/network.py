@@ -1,0 +1,147 @@
+"""The network that is guided: our Transformer, or a network in a file of the user's.
+
+`FILE.py:NAME` names a function of the task that builds a `ResidualModel`, such as `adapt(…)` of a Hugging Face
+decoder:
+
+    def model(task):
+        return adapt(GPT2LMHeadModel(GPT2Config(vocab_size=len(task.vocabulary), n_positions=task.positions, …)))
+
+It is called after torch's seed is set, so that guided and unguided networks start from the same weights.
+"""
+
+import hashlib
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+from torch import nn
+
+from quantascope.models import Transformer, TransformerConfig
+from quantascope.models.hugging_face import HuggingFaceDecoder, save_pretrained
+from quantascope.models.residual import Execution, TrainableModel
+from quantascope.models.saved import load_transformer, save_transformer
+from quantascope.program.source import split_entry
+from quantascope.programs import find_task
+from quantascope.runs.artefact import read_tensors, write_tensors
+from quantascope.runs.config import Config
+from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
+from quantascope.sources.user_file import call_named, load_name
+from quantascope.tasks.events import Events
+from quantascope.tasks.sequence import SequenceTask
+
+MODEL, PRETRAINED, KEPT_MODEL = "model.safetensors", "pretrained", "model.py"
+KIND = "own network"
+_TOLERANCE = 1e-3
+"""Of the largest logit: two ways of computing the same differ by rounding alone."""
+_DISTURBED = 0.1
+
+
+class OwnNetwork(Config):
+    """A network in a user's file, `FILE.py:NAME`; the digest is that of the file's text."""
+
+    file: str
+    digest: str
+
+    @classmethod
+    def named(cls, where: str) -> "OwnNetwork":
+        """The network that a user names now."""
+        file = Path(split_entry(where)[0])
+        if not file.is_file():
+            raise InvalidConfig(f"there is no file {file}; give FILE.py:NAME of a function that builds a network")
+        return cls(file=where, digest=_digest(file))
+
+
+def build_network(config: TransformerConfig | OwnNetwork, task: SequenceTask, *, seed: int) -> TrainableModel:
+    """The network before training; the same whether it is guided or not."""
+    if isinstance(config, TransformerConfig):
+        return Transformer(vocabulary=len(task.vocabulary), positions=task.positions, config=config, seed=seed)
+    file = Path(split_entry(config.file)[0])
+    if file.is_file() and _digest(file) != config.digest:
+        raise RunMismatch(f"{file} has changed since the config was made with it; restore it, or name it anew")
+    function = load_name(config.file, "a function that builds a network")
+    if isinstance(function, nn.Module) or not callable(function):
+        raise InvalidConfig(
+            f"{config.file} is a {type(function).__name__}, which no seed reaches any more; write a function of "
+            "the task that builds the network"
+        )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = call_named(config.file, function, task)
+    return _residual(config.file, model)
+
+
+def _residual(where: str, model: Any) -> TrainableModel:
+    if isinstance(model, nn.Module) and isinstance(model, TrainableModel):
+        return model
+    if isinstance(model, nn.Module) and hasattr(getattr(model, "config", None), "model_type"):
+        raise InvalidConfig(f"{where} returns a {type(model).__name__}; return quantascope.adapt(…) of it")
+    raise InvalidConfig(
+        f"{where} returns a {type(model).__name__}, not a torch module with depth, width, run, resume and "
+        "interface; write a ResidualModel (quantascope.models.residual), or adapt a Hugging Face decoder"
+    )
+
+
+@torch.no_grad()
+def check_network(model: TrainableModel, events: Events, task: SequenceTask, where: str) -> None:
+    """Refuse a network of a user's whose blocks do not add up to what it says; guidance would miss its place.
+
+    The network is thrown away afterwards. Its weights are disturbed, for a norm that is not trained yet leaves a
+    normed stream as it is, and would hide that one is given for the other.
+    """
+    model.eval()
+    draw = torch.Generator().manual_seed(0)
+    for weight in model.parameters():
+        weight.add_(_DISTURBED * torch.randn(weight.shape, generator=draw).to(weight))
+    execution = cast(Execution, call_named(where, model.run, events))
+    if execution.logits.shape[0] != events.count or execution.logits.shape[1] < len(task.vocabulary):
+        raise InvalidConfig(
+            f"{where} gives logits of shape {tuple(execution.logits.shape)} for {events.count} events of "
+            f"{len(task.vocabulary)} tokens; give a row for each event and a column for each token"
+        )
+    tokens = len(events.rows)
+    shapes = {tuple(update.shape) for update in (execution.stream, *execution.updates)}
+    if len(execution.updates) != model.depth or shapes != {(tokens, model.width)}:
+        raise InvalidConfig(
+            f"{where} gives {len(execution.updates)} updates of shapes {sorted(shapes)}; give what each of its "
+            f"{model.depth} blocks adds at every valid token, {(tokens, model.width)}"
+        )
+    stream = execution.stream + sum(execution.updates)
+    again = call_named(where, lambda: model.resume(stream, events, block=model.depth))
+    error = float((again - execution.logits).abs().max() / execution.logits.abs().max().clamp(min=1e-6))
+    if not error <= _TOLERANCE:
+        raise InvalidConfig(
+            f"{where}: what its blocks add does not make its logits (they differ by {error:.1%}); let run() give "
+            "the stream before the final norm, which Hugging Face's hidden_states[-1] is not"
+        )
+
+
+def save_network(path: Path, model: TrainableModel, task: SequenceTask, *, made_by: str) -> None:
+    """Write the weights into a run, and a Hugging Face decoder also as transformers reads it."""
+    if isinstance(model, Transformer):
+        save_transformer(path / MODEL, model, task.vocabulary, made_by=made_by)
+        return
+    if isinstance(model, HuggingFaceDecoder):
+        save_pretrained(model.module, path / PRETRAINED)
+    about = {"kind": KIND, "vocabulary": list(task.vocabulary), "positions": task.positions}
+    write_tensors(path / MODEL, model.state_dict(), made_by=made_by, **about)
+
+
+def load_network(
+    path: Path, config: TransformerConfig | OwnNetwork, program: str, *, made_by: str
+) -> TrainableModel:
+    """The trained network of a run; one of the user's is built for the task of its program again."""
+    if isinstance(config, TransformerConfig):
+        return load_transformer(path / MODEL)[0]
+    tensors, _ = read_tensors(path / MODEL, made_by=made_by)
+    model = build_network(config, find_task(program), seed=0)
+    try:
+        model.load_state_dict(tensors)
+    except RuntimeError as error:
+        reason = str(error).splitlines()[-1].strip()
+        raise DamagedArtefact(f"{path / MODEL} does not fit {config.file} ({reason}); restore it") from error
+    model.eval()
+    return model
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]

@@ -1,0 +1,90 @@
+"""The lessons of a learner: training events with a Q-model's level sums, whole, broken, or with prompts."""
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from quantascope.guidance.alignment import Guidance, level_scale, level_sums
+from quantascope.guidance.learner import GuidedLearner
+from quantascope.guidance.lesson import Lesson
+from quantascope.models import ResidualModel, decode
+from quantascope.qmodel import CompiledQModel, Supervision
+from quantascope.qmodel.compiled.fit import CompiledRun
+from quantascope.qmodel.compiled.program_task import ProgramTask
+from quantascope.runs.errors import InvalidConfig, RunMismatch
+from quantascope.tasks.events import PAD, Events
+
+
+def lessons_of(
+    config: GuidedLearner, teacher: CompiledRun | None, taught: ProgramTask, model: ResidualModel
+) -> list[Lesson]:
+    """What is learned at each step in turn: the full training batch, each time with other prompts if there are."""
+    asked = taught.supervision(config.teacher.trained_on)
+    if not config.weight:
+        return [Lesson.of(asked.events)]
+    if teacher is None or teacher.config != config.teacher:
+        raise RunMismatch("the teacher was not trained as the config says; train it anew or give its own run")
+    if config.prompts is None:
+        return [Lesson.of(asked.events, guidance_of(config, teacher, asked, model))]
+    spoken, learned = greedy_events(teacher.model, taught, config.prompts), len(asked.events)
+    parts = [asked.events.joined(spoken[first : first + learned]) for first in range(0, len(spoken), learned)]
+    own = level_sums(teacher.model, asked.events)
+    targets = [level_sums(teacher.model, events) for events in parts]
+    return [
+        Lesson(events, asked.events.count, guide_by(config, levels, own, model))
+        for events, levels in zip(parts, targets, strict=True)
+    ]
+
+
+def check_target(config: GuidedLearner, taught: ProgramTask, model: ResidualModel) -> None:
+    """Refuse levels that do not fit the blocks and a panel that is not there, before any training."""
+    if config.weight:
+        levels = torch.zeros(2, 1 + max(taught.compiled.graph.levels), config.teacher.model.width)
+        _controlled(config, guide_by(config, levels, levels, model), torch.zeros(2, dtype=torch.long))
+    if config.prompts:
+        taught.task.panel(config.prompts)
+
+
+def greedy_events(model: CompiledQModel, taught: ProgramTask, panel: str) -> Events:
+    """The prompts of a panel with the Q-model's own answers, where it comes to an end."""
+    task = taught.task
+    prompts = task.prompts(task.panel(panel))
+    end = task.token[taught.compiled.program.end]
+    limit = task.positions - max(map(len, prompts)) + 1
+    answers = decode(model, prompts, end=end, limit=limit, padding=PAD)
+    ended = [row for row, answer in enumerate(answers) if answer[-1] == end]
+    if not ended:
+        raise InvalidConfig(f"the teacher ends none of its answers to panel '{panel}'; train it longer")
+    return Events.of([prompts[row] for row in ended], [answers[row] for row in ended])
+
+
+def guidance_of(config: GuidedLearner, teacher: CompiledRun, asked: Supervision, model: ResidualModel) -> Guidance:
+    """The target of the training events, broken as the control says."""
+    routing = asked.active.float() if config.routing == "oracle" else None
+    levels = level_sums(teacher.model, asked.events, routing)
+    return _controlled(config, guide_by(config, levels, levels, model), asked.events.target)
+
+
+def guide_by(config: GuidedLearner, levels: Tensor, own: Tensor, model: ResidualModel) -> Guidance:
+    """Guidance of a model by level sums as the config says, brought to length by those of the training events."""
+    return Guidance.of(
+        levels if config.target_norm is None else levels * level_scale(own, config.target_norm),
+        blocks=model.depth,
+        width=model.width,
+        level_to_block=config.level_to_block,
+        window=config.window,
+        weight=config.weight,
+        seed=config.seed,
+    )
+
+
+def _controlled(config: GuidedLearner, guidance: Guidance, words: Int[Tensor, " events"]) -> Guidance:
+    match config.control:
+        case "none":
+            return guidance
+        case "depth":
+            return guidance.shuffled_over_depth(seed=config.seed)
+        case "examples":
+            return guidance.shuffled_over_events(seed=config.seed)
+        case "word":
+            return guidance.shuffled_over_events(seed=config.seed, groups=words)

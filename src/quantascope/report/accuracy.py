@@ -1,0 +1,56 @@
+"""What became of a compiled Q-model or a guided network: accuracy by panel, and what the Q-model knows."""
+
+from pathlib import Path
+from typing import Any
+
+from quantascope.guidance.guide import GuidedRun
+from quantascope.qmodel.compiled.fit import CompiledRun
+from quantascope.qmodel.compiled.knowledge import Knowledge
+from quantascope.qmodel.compiled.program_task import ProgramTask
+
+
+def compiled_json(out: Path, run: CompiledRun) -> dict[str, Any]:
+    """The outcome of a compiled Q-model for machines; older runs do not say what they know."""
+    known = {} if run.knowledge is None else {"knowledge": run.knowledge.model_dump(mode="json")}
+    return {"run": str(out), **run.accuracy, **known}
+
+
+def compiled_text(out: Path, run: CompiledRun) -> str:
+    """The outcome of a compiled Q-model for people."""
+    known = [] if run.knowledge is None else _knowledge_lines(run.knowledge)
+    return "\n".join([*_shares(run.accuracy), *known, *_notes(run.taught, run.config.trained_on), f"run  {out}"])
+
+
+def guided_json(out: Path, run: GuidedRun) -> dict[str, Any]:
+    """The outcome of a guided network for machines."""
+    return {"run": str(out), **run.accuracy}
+
+
+def guided_text(out: Path, run: GuidedRun) -> str:
+    """The outcome of a guided network for people."""
+    notes = _notes(run.taught, run.config.teacher.trained_on)
+    return "\n".join([*_shares(run.accuracy), *notes, f"run  {out}"])
+
+
+def _shares(values: dict[str, Any]) -> list[str]:
+    return [f"{name:32} {value:.1%}" for name, value in values.items()]
+
+
+def _knowledge_lines(known: Knowledge) -> list[str]:
+    shares = known.model_dump(exclude={"audit_inputs"}, exclude_none=True)
+    asked = (
+        f"{known.audit_inputs:,} inputs of the program's audit domain that were not trained on"
+        if known.audit_inputs
+        else "nothing, for no input of the program's audit domain is both new and fit for the task"
+    )
+    return [*_shares(shares), f"note  audit: {asked}"]
+
+
+def _notes(taught: ProgramTask, learned: str) -> list[str]:
+    """Which inputs of the reported panels are no test."""
+    task = taught.task
+    return [
+        f"note  {known:,} of the {len(task.panel(panel)):,} inputs of {panel} were trained on"
+        for panel in task.reported
+        if (known := task.in_both(panel, learned))
+    ]
