@@ -405,7 +405,7 @@ def test_saving_takes_at_most_its_share_of_the_time(tmp_path, monkeypatch):
 def test_the_cost_is_that_of_all_updates_and_evaluations_and_shrinks_with_workers(monkeypatch):
     run = TINY.replace({"training.steps": 1_000})
     assert cost_of(run, Seconds(update=0.5, evaluation=2.0)).seconds == 1_000 * 0.5 + 51 * 2.0
-    monkeypatch.setattr(cost, "time_run", lambda _: Seconds(update=0.5, evaluation=2.0))
+    monkeypatch.setattr(cost, "time_run", lambda *_: Seconds(update=0.5, evaluation=2.0))
     jobs = [run.replace({"model_seed": seed}) for seed in range(4)]
     one, two = total_cost(jobs, 1), total_cost(jobs, 2)
     assert (one.seconds, two.seconds) == (4 * 602.0, 2 * 602.0)
