@@ -18,7 +18,7 @@ def test_names_join_as_num2words_joins_them(rng):
 
 
 def test_every_name_is_that_of_num2words(compiled, rng):
-    """Every thousand, every rest alone and after `mille`, and some of the rests after every length of a thousand."""
+    """Every thousand, every rest alone and after `mille`, and some rests after every length of a thousand."""
     high = {number: words(number) for number in range(1000, 1_000_000, 1000)}
     low = {0: (), **{number: words(number) for number in range(1, 1000)}}
     after = {len(name): number for number, name in high.items()}

@@ -1,5 +1,6 @@
 """A network of the user's own as a source: any `nn.Module` with its checkpoints and a loss per event."""
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -47,8 +48,9 @@ def module_source(
 
     def model_at(step: int) -> ResidualModel:
         assert residual is not None
-        module.load_state_dict(trajectory.at([step]).load(0))
-        return residual(module)
+        own = copy.deepcopy(module)  # models of several steps may be in use at once
+        own.load_state_dict(trajectory.at([step]).load(0))
+        return residual(own)
 
     return Source(
         folder=Path(folder) if folder else kept.with_name(kept.name + ".quantascope"),

@@ -1,7 +1,7 @@
 """Names against two independent libraries.
 
-A name is that of its thousands and that of the rest. Both parts are compared in full, and that all names are joined
-so on numbers drawn from the whole range: comparing all 999,999 takes minutes and tells no more.
+A name is that of its thousands and that of the rest. Both parts are compared in full; that names are joined so,
+on numbers drawn from the whole range. To compare all 999,999 takes minutes and tells no more.
 """
 
 from collections.abc import Callable
