@@ -101,6 +101,7 @@ def train(out: Path, steps: int = 600, saves: int = 10, count: int = 800) -> Pat
         settings = TrainingArguments(
             folder, max_steps=steps, save_steps=steps // saves, per_device_train_batch_size=BATCH,
             learning_rate=3e-3, use_cpu=True, report_to=[], disable_tqdm=True, logging_steps=steps,
+            dataloader_pin_memory=False,
         )  # fmt: skip
         Trainer(model, settings, batched, examples, processing_class=tokenizer).train()
     else:

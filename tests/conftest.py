@@ -1,3 +1,7 @@
+import importlib
+import sys
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -5,6 +9,9 @@ from hypothesis import settings
 
 from quantascope.discovery.discover import discover
 from quantascope.models import TransformerConfig
+from quantascope.program import CompiledProgram
+from quantascope.programs import BUILT_IN
+from quantascope.qmodel.compiled.program_task import program_task
 from quantascope.qmodel.recovered.fit import RecoveredRun, fit_config, fit_run
 from quantascope.sources.source import Source
 from quantascope.sources.trained import SourceConfig, train_source
@@ -14,6 +21,18 @@ from quantascope.training import OptimizerConfig
 settings.register_profile("shared", deadline=None)
 settings.load_profile("shared")
 torch.set_num_threads(1)
+
+
+def import_programs() -> None:
+    """Import the programs that come with quantascope as a user does: type checks make their quanta slow."""
+    finders = sys.meta_path[:]
+    sys.meta_path[:] = [finder for finder in finders if not type(finder).__module__.startswith("jaxtyping")]
+    for name in BUILT_IN:
+        importlib.import_module(f"quantascope.programs.{name}")
+    sys.meta_path[:] = finders
+
+
+import_programs()
 
 
 @pytest.fixture
@@ -45,3 +64,9 @@ def tiny_source(tiny_config, tmp_path_factory) -> Source:
 def tiny_fit(tiny_source) -> RecoveredRun:
     """Its faithful Q-model after a few updates."""
     return fit_run(tiny_source, fit_config(tiny_source, "faithful", {"updates": 12, "parts": 4}))
+
+
+@pytest.fixture(scope="session")
+def compiled() -> Callable[[str], CompiledProgram]:
+    """Programs that come with quantascope; a process compiles each once, for all who ask."""
+    return lambda name: program_task(name).compiled

@@ -17,12 +17,13 @@ def test_names_join_as_num2words_joins_them(rng):
         assert words(number) == words(high) + (words(low) if low else ())
 
 
-def test_every_name_is_that_of_num2words(compiled):
-    """Every thousand with every way to go on, and every rest after every length of a thousand."""
+def test_every_name_is_that_of_num2words(compiled, rng):
+    """Every thousand, every rest alone and after `mille`, and some rests after every length of a thousand."""
     high = {number: words(number) for number in range(1000, 1_000_000, 1000)}
     low = {0: (), **{number: words(number) for number in range(1, 1000)}}
     after = {len(name): number for number, name in high.items()}
-    numbers = [*high, *(number + rest for number in (0, *after.values()) for rest in low if number + rest)]
+    drawn = (number + rest for number in after.values() for rest in rng.integers(1, 1000, 200).tolist())
+    numbers = [*high, *range(1, 1000), *range(1001, 2000), *drawn]
     written = compiled("french").trace(numbers).written()
     for number, name in zip(numbers, written, strict=True):
         assert name == (*high.get(number - number % 1000, ()), *low[number % 1000], "EOS")

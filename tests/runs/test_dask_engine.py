@@ -7,13 +7,14 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from quantascope.acquisition.learner import HSPLearner, learn
 from quantascope.models import MLPConfig
-from quantascope.runs.engine import engine_failure, local_engine, open_engine
+from quantascope.runs.engine import engine_failure, open_engine
 from quantascope.runs.errors import EngineFailed, InvalidConfig, RunMismatch
 from quantascope.runs.run_directory import RunDirectory
 from quantascope.runs.sweep import run_all
@@ -95,7 +96,7 @@ def kill_when(condition, process: subprocess.Popen) -> threading.Thread:
 
 
 def test_a_sweep_survives_a_dead_worker_and_a_dead_scheduler_with_the_local_results(tmp_path, port, processes):
-    with local_engine(workers=2) as engine:
+    with ThreadPoolExecutor(1) as engine:
         expected = sweep(tmp_path / "local", engine)
 
     folder = tmp_path / "dask"
@@ -118,7 +119,8 @@ def test_a_sweep_survives_a_dead_worker_and_a_dead_scheduler_with_the_local_resu
     assert {path: (path / "metrics.parquet").stat().st_mtime_ns for path in done} == done
 
 
-def test_an_engine_that_nobody_answers_for_is_named(port):
+def test_an_engine_that_nobody_answers_for_is_named(port, monkeypatch):
+    monkeypatch.setattr("quantascope.runs.engine._SECONDS_TO_CONNECT", 0.5)
     with pytest.raises(EngineFailed, match=f"no scheduler answers at dask://127.0.0.1:{port}; start one"):
         open_engine(f"dask://127.0.0.1:{port}")
 

@@ -1,7 +1,6 @@
 """Tiny sources of every kind, made once, and the command line as a user meets it."""
 
 import contextlib
-import importlib.util
 import io
 import json
 import random
@@ -15,6 +14,7 @@ import pytest
 import torch
 
 from quantascope.cli.main import main
+from quantascope.program.source import load_module
 from quantascope.programs import addition as program
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -164,13 +164,8 @@ def refused():
 
 @pytest.fixture(scope="session")
 def own_model():
-    """The file that own-model.md uses, as a module."""
-    specification = importlib.util.spec_from_file_location("own_model", DOCS / "own_model.py")
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+    """The file of own-model.md that trains a GPT-2, as a module."""
+    return load_module(DOCS / "own_model.py")
 
 
 @pytest.fixture(scope="module")
@@ -198,11 +193,9 @@ def reversal(tmp_path_factory, done) -> tuple[Path, str]:
 
 @pytest.fixture(scope="session")
 def gpt2(tmp_path_factory, own_model) -> Path:
-    """A folder with `pairs.jsonl` and the checkpoints of a GPT-2 that learns them."""
+    """A folder with `pairs.jsonl` and the checkpoints of a GPT-2 that `transformers.Trainer` teaches them."""
     folder = tmp_path_factory.mktemp("gpt2")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("importlib.util.find_spec", lambda name: None)  # as if accelerate were missing
-        own_model.train(folder, steps=20, saves=2, count=400)
+    own_model.train(folder, steps=20, saves=2, count=400)
     return folder
 
 
@@ -244,9 +237,16 @@ def neox(tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def digits(tmp_path_factory) -> str:
     """FILE.py:source of a classifier of digits, which is trained."""
-    from quantascope.program.source import load_module
-
     file = tmp_path_factory.mktemp("digits") / "digits.py"
     file.write_text(DIGITS)
     load_module(file).train()
+    return f"{file}:source"
+
+
+@pytest.fixture
+def mixer(tmp_path, monkeypatch) -> str:
+    """FILE.py:source of the residual model of own-model.md, which is trained a little."""
+    monkeypatch.chdir(tmp_path)  # its checkpoints are kept in runs/
+    file = DOCS / "own_residual_model.py"
+    load_module(file).train(steps=20, every=10)
     return f"{file}:source"

@@ -10,6 +10,7 @@ from quantascope.models import decode
 from quantascope.qmodel.recovered.fit import read_fit
 from quantascope.qmodel.recovered.interventions import ablate_quantum
 from quantascope.sources.open import open_source
+from quantascope.training import Trajectory
 
 SHORT = ("--set", "updates=4", "parts=2")
 
@@ -99,6 +100,40 @@ def test_a_gpt2_on_pairs_goes_the_whole_way_and_names_its_data_once(gpt2, own_mo
     check(*said, run, asked["prompt"])
     assert "".join(said[3]["right"]) == asked["answer"] + own_model.END
     check_effects(said[4], run, run.source.task.events([run.source.task.parse(asked["prompt"])]))
+
+
+def test_the_documented_gpt2_is_saved_alike_by_the_trainer_and_by_a_plain_loop(
+    gpt2, own_model, monkeypatch, tmp_path
+):
+    found = {path.name for path in (gpt2 / "checkpoints").iterdir()}
+    assert found == {"checkpoint-0", "checkpoint-10", "checkpoint-20"}
+    assert (gpt2 / "checkpoints" / "checkpoint-20" / "trainer_state.json").is_file()  # it was the Trainer
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)  # as if accelerate were missing
+    own_model.train(tmp_path, steps=2, saves=2, count=20)
+    one, other = Trajectory.open(gpt2 / "checkpoints"), Trajectory.open(tmp_path / "checkpoints")
+    assert other.steps.tolist() == [0, 1, 2]
+    assert {name: tensor.shape for name, tensor in one.load(2).items()} == {
+        name: tensor.shape for name, tensor in other.load(2).items()
+    }
+    assert one.digest(0) == other.digest(0)
+
+
+def test_the_documented_residual_model_goes_the_whole_way(mixer, done):
+    assert "nothing wrong" in done("audit", "runs/reversal/checkpoints").out
+    said = go(done, mixer, "abc")
+    run = read_fit(open_source(mixer), "faithful")
+    check(*said, run, "abc")
+    assert said[3]["right"] == ["c", "b", "a", "EOS"]
+    events = run.source.sequence_task.events(["abc", "ff"])
+    check_effects(said[4], run, run.source.sequence_task.events(["abc"]))
+    model = run.source.model()
+    whole = model.run(events)
+    for block in range(model.depth + 1):
+        stream = whole.stream + sum(whole.updates[:block])
+        torch.testing.assert_close(model.resume(stream, events, block=block), whole.logits)
+    earlier = run.source.model(0)
+    assert not torch.equal(earlier(events), model(events))  # each step has its own model
+    torch.testing.assert_close(model(events), whole.logits)
 
 
 def test_a_gpt_neox_on_a_text_goes_the_whole_way(neox, done):

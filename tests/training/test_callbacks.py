@@ -1,7 +1,8 @@
-"""Recorders in other people's loops: a real Trainer run, and Lightning's hooks called in Lightning's order."""
+"""Recorders in other people's loops: real runs of `transformers.Trainer` and of `lightning.Trainer`."""
 
+import logging
 import sys
-import types
+import warnings
 
 import pytest
 import torch
@@ -11,6 +12,14 @@ from quantascope.runs.errors import InvalidConfig
 from quantascope.training import Trajectory, callbacks
 
 transformers = pytest.importorskip("transformers")
+with warnings.catch_warnings(action="default"):  # of lightning itself
+    lightning = pytest.importorskip("lightning.pytorch")
+logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+
+of_lightning = pytest.mark.filterwarnings(
+    r"ignore:`isinstance\(treespec, LeafSpec\)`:FutureWarning",  # it asks torch's pytree so
+    "ignore::UserWarning:lightning",  # advice: more workers, fewer logging steps, a folder that exists
+)
 
 
 def tiny_gpt2():
@@ -52,9 +61,7 @@ def run_trainer(folder, updates, resume=None):
     return trainer.model
 
 
-@pytest.mark.filterwarnings("default")  # of transformers and accelerate themselves
 def test_a_trainer_run_is_recorded_and_resumed_with_the_rates_of_its_scheduler(tmp_path):
-    pytest.importorskip("accelerate", reason="Trainer needs accelerate")
     whole = run_trainer(tmp_path / "whole", 6)
     trajectory = Trajectory.open(tmp_path / "whole" / "run")
     assert trajectory.steps.tolist() == [0, 2, 4, 6]
@@ -102,87 +109,110 @@ def test_groups_with_different_rates_are_warned_about(tmp_path):
         callback.on_pre_optimizer_step(None, None, None, optimizer=torch.optim.SGD(groups))
 
 
-@pytest.fixture
-def lightning(monkeypatch):
-    """A stand-in for Lightning, which is not installed: its base class of callbacks."""
-    module = types.ModuleType("pytorch_lightning")
-    module.Callback = type("Callback", (), {})
-    monkeypatch.setitem(sys.modules, "lightning", None)
-    monkeypatch.setitem(sys.modules, "pytorch_lightning", module)
-    callbacks._lightning_class.cache_clear()
-    yield module
-    callbacks._lightning_class.cache_clear()
+# Lightning.
 
 
-class Module(nn.Module):
-    """A LightningModule in short."""
+class Module(lightning.LightningModule):
+    """A network whose rate falls after every update."""
 
-    def __init__(self):
+    def __init__(self, seed=0):
         super().__init__()
+        torch.manual_seed(seed)
         self.model = nn.Linear(2, 1)
 
+    def training_step(self, batch, index):
+        return self.model(batch).square().mean()
 
-class Loop:
-    """Lightning's loop: its hooks in order, an update every second batch, the scheduler before the batch's end."""
-
-    is_global_zero = True
-
-    def __init__(self, module, callback, *, accumulate=2, at=0):
-        self.module, self.callback, self.accumulate, self.global_step = module, callback, accumulate, at
-        self.optimizers = [torch.optim.SGD(module.parameters(), lr=0.5)]
-        self.schedule = torch.optim.lr_scheduler.LambdaLR(self.optimizers[0], lambda step: 1 / (1 + at + step))
-
-    def fit(self, updates):
-        self.callback.on_train_start(self, self.module)
-        for batch in range(updates * self.accumulate):
-            self.module.model(torch.ones(1, 2)).sum().backward()
-            if (batch + 1) % self.accumulate == 0:
-                self.callback.on_before_optimizer_step(self, self.module, self.optimizers[0])
-                self.optimizers[0].step()
-                self.optimizers[0].zero_grad()
-                self.global_step += 1
-                self.schedule.step()
-            self.callback.on_train_batch_end(self, self.module, None, None, batch)
+    def configure_optimizers(self):
+        optimizer = torch.optim.SGD(self.parameters(), lr=0.5)
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 / (1 + step))
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
 
 
-def test_a_lightning_run_is_recorded_update_by_update_and_resumed(tmp_path, lightning):
-    module = Module()
-    callback = callbacks.LightningRecorder(tmp_path, steps=2, network="model")
-    assert isinstance(callback, lightning.Callback)
-    loop = Loop(module, callback)
-    loop.fit(3)
-    saved, weights = callback.state_dict(), {name: value.clone() for name, value in module.state_dict().items()}
-    loop.fit(0)  # a second fit goes on from where the first ended
-    again = Module()
-    again.load_state_dict(weights)
-    resumed = callbacks.LightningRecorder(tmp_path, steps=2, network="model")
-    resumed.load_state_dict(saved)
-    Loop(again, resumed, at=3).fit(3)
-    trajectory = Trajectory.open(tmp_path)
-    used = [0.5 / (1 + step) for step in range(6)]
+class Adversaries(Module):
+    """A module with two optimizers, which Lightning leaves to the module."""
+
+    automatic_optimization = False
+
+    def configure_optimizers(self):
+        return [torch.optim.SGD(self.parameters(), lr=0.5) for _ in range(2)]
+
+
+def fit_lightning(folder, updates, *, module=None, resume=None, recorder=None, accumulate=2):
+    """Train to so many updates, each with the gradients of both batches; Lightning saves every second update."""
+    module = module or Module()
+    recorder = recorder or callbacks.LightningRecorder(folder / "run", steps=2, network="model")
+    saves = lightning.callbacks.ModelCheckpoint(
+        folder, "{step}", every_n_train_steps=2, save_top_k=-1, enable_version_counter=False
+    )
+    trainer = lightning.Trainer(
+        max_steps=updates,
+        accumulate_grad_batches=accumulate,
+        callbacks=[recorder, saves],
+        accelerator="cpu",
+        logger=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        default_root_dir=folder,
+    )
+    data = torch.utils.data.DataLoader(torch.tensor([[1.0, 0.2], [-0.3, 0.5]]), batch_size=1)
+    trainer.fit(module, data, ckpt_path=resume)
+    return module
+
+
+USED = [0.5 / (1 + step) for step in range(6)]
+"""The rates of the updates, by the schedule."""
+
+
+@of_lightning
+def test_a_lightning_run_is_recorded_update_by_update_with_the_rates_of_its_schedule(tmp_path):
+    module = fit_lightning(tmp_path, 6)
+    trajectory = Trajectory.open(tmp_path / "run")
     assert trajectory.steps.tolist() == [0, 2, 4, 6]
-    assert trajectory.mass == pytest.approx([0, *(sum(used[:step]) for step in (2, 4, 6))])
+    assert trajectory.mass == pytest.approx([0, *(sum(USED[:step]) for step in (2, 4, 6))])
     assert sorted(trajectory.load(0)) == ["bias", "weight"]
-    assert torch.equal(trajectory.load(3)["weight"], again.model.weight)
+    assert torch.equal(trajectory.load(0)["weight"], Module().model.weight)
+    assert torch.equal(trajectory.load(3)["weight"], module.model.weight)
 
 
-def test_a_resumed_run_does_not_replace_what_another_model_kept(tmp_path, lightning):
-    callback = callbacks.LightningRecorder(tmp_path, steps=1)
-    loop = Loop(Module(), callback)
-    loop.fit(2)
-    other = callbacks.LightningRecorder(tmp_path, steps=1)
-    other.load_state_dict({"step": 1, "mass": 0.5})
+@of_lightning
+def test_a_lightning_run_resumed_from_a_checkpoint_of_lightning_is_recorded_as_a_whole_one(tmp_path):
+    fit_lightning(tmp_path / "whole", 6)
+    fit_lightning(tmp_path / "parts", 5)  # resumed from update 2, updates 3, 4 and 5 are made again
+    fit_lightning(tmp_path / "parts", 6, resume=tmp_path / "parts" / "step=2.ckpt")
+    whole, parts = (Trajectory.open(tmp_path / name / "run") for name in ("whole", "parts"))
+    assert parts.steps.tolist() == [0, 2, 4, 6]
+    assert parts.mass == pytest.approx(whole.mass)
+    assert [parts.digest(i) for i in range(4)] == [whole.digest(i) for i in range(4)]
+
+
+@of_lightning
+def test_a_second_fit_with_the_same_callback_goes_on(tmp_path):
+    recorder = callbacks.LightningRecorder(tmp_path / "run", steps=2)
+    fit_lightning(tmp_path, 4, recorder=recorder)
+    fit_lightning(tmp_path, 6, resume=tmp_path / "step=4.ckpt", recorder=recorder)
+    assert Trajectory.open(tmp_path / "run").mass == pytest.approx([0, *(sum(USED[:s]) for s in (2, 4, 6))])
+
+
+@of_lightning
+def test_a_resumed_run_does_not_replace_what_another_model_kept(tmp_path):
+    fit_lightning(tmp_path / "one", 4)
+    fit_lightning(tmp_path / "other", 2, module=Module(seed=1))
     with pytest.raises(InvalidConfig, match="of the model is not that in"):
-        Loop(Module(), other, at=1).fit(1)
-    assert Trajectory.open(tmp_path).steps.tolist() == [0, 1, 2]
+        fit_lightning(tmp_path / "one", 4, resume=tmp_path / "other" / "step=2.ckpt")
+    assert Trajectory.open(tmp_path / "one" / "run").steps.tolist() == [0, 2, 4]
 
 
-def test_several_optimizers_are_refused_and_a_missing_package_is_named(tmp_path, lightning, monkeypatch):
-    loop = Loop(Module(), callbacks.LightningRecorder(tmp_path))
-    loop.optimizers *= 2
+@of_lightning
+def test_several_optimizers_are_refused(tmp_path):
     with pytest.raises(InvalidConfig, match="the training has 2 optimizers"):
-        loop.fit(1)
+        fit_lightning(tmp_path, 1, module=Adversaries(), accumulate=1)
+
+
+def test_a_missing_package_is_named(monkeypatch):
     callbacks._lightning_class.cache_clear()
-    monkeypatch.setitem(sys.modules, "pytorch_lightning", None)
+    for name in ("lightning", "lightning.pytorch", "pytorch_lightning"):
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(InvalidConfig, match="lightning is not installed; pip install lightning"):
         _ = callbacks.LightningRecorder
+    callbacks._lightning_class.cache_clear()

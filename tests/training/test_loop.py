@@ -13,10 +13,13 @@ import pytest
 import torch
 from torch import nn
 
+from quantascope.acquisition.learner import HSPLearner, learn
+from quantascope.models import MLPConfig
 from quantascope.runs.artefact import read_tensors
 from quantascope.runs.config import Config
 from quantascope.runs.errors import DamagedArtefact, Diverged, RunMismatch
 from quantascope.runs.run_directory import RunDirectory
+from quantascope.tasks.hsp import FlatFamily
 from quantascope.training import (
     Objective,
     OptimizerConfig,
@@ -224,51 +227,43 @@ def test_a_signal_is_met_between_steps_and_nothing_done_is_lost(tmp_path, number
     assert signal.getsignal(number) == before
 
 
+KILLED_CONFIG = HSPLearner(
+    family=FlatFamily(tasks=4, pool=6, distractors=2),
+    model=MLPConfig(width=16),
+    training=TrainingConfig(steps=800, evaluate_every=25, checkpoints=(0, 300, 800)),
+    batch_size=64,
+    panel_inputs=16,
+)
 KILLED_RUN = textwrap.dedent("""
     import sys
     from pathlib import Path
     import torch
-    from quantascope.acquisition.learner import (HSPLearner, learn)
-    from quantascope.models import MLPConfig
-    from quantascope.tasks.hsp import FlatFamily
-    from quantascope.training import Pace, TrainingConfig
+    from quantascope.acquisition.learner import HSPLearner, learn
+    from quantascope.training import Pace
     torch.set_num_threads(1)
-    config = HSPLearner(
-        family=FlatFamily(tasks=4, pool=6, distractors=2),
-        model=MLPConfig(width=16),
-        training=TrainingConfig(steps=1500, evaluate_every=25, checkpoints=(0, 500, 1500)),
-        batch_size=64,
-        panel_inputs=16,
-    )
+    config = HSPLearner.model_validate_json(sys.argv[2])
     print("ready", flush=True)
     learn(config, Path(sys.argv[1]), pace=Pace(save=0.01))
 """)
 
 
 def test_a_run_killed_at_any_moment_resumes_to_the_same_files(tmp_path, rng):
-    def start(folder: Path) -> subprocess.Popen:
-        process = subprocess.Popen(
-            [sys.executable, "-c", KILLED_RUN, str(folder)], stdout=subprocess.PIPE, text=True
-        )
-        assert process.stdout.readline() == "ready\n"
-        return process
-
-    with start(tmp_path / "whole") as process:
-        assert process.wait() == 0
+    learn(KILLED_CONFIG, tmp_path / "whole")
+    command = [sys.executable, "-c", KILLED_RUN, str(tmp_path / "killed"), KILLED_CONFIG.model_dump_json()]
     kills = 0
-    for _ in range(3):
-        with start(tmp_path / "killed") as process:
+    for _ in range(2):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout.readline() == "ready\n"
             time.sleep(rng.uniform(0.05, 0.4))
             kills += process.poll() is None
             process.send_signal(signal.SIGKILL)
-    with start(tmp_path / "killed") as process:
-        assert process.wait() == 0
+    learn(KILLED_CONFIG, tmp_path / "killed")
     assert kills >= 1
     files = sorted(p.relative_to(tmp_path / "whole") for p in (tmp_path / "whole").rglob("*") if p.is_file())
     assert Path("metrics.parquet") in files
     for file in files:
         assert (tmp_path / "whole" / file).read_bytes() == (tmp_path / "killed" / file).read_bytes(), file
-    assert Trajectory.open(tmp_path / "killed").steps.tolist() == [0, 500, 1500]
+    assert Trajectory.open(tmp_path / "killed").steps.tolist() == [0, 300, 800]
     leftovers = [p for p in (tmp_path / "killed").rglob("*.partial") if str(os.getpid()) in p.name]
     assert leftovers == []
 

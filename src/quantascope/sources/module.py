@@ -53,7 +53,7 @@ def module_source(
 
     def model_at(step: int) -> ResidualModel:
         assert residual is not None
-        own = copy.deepcopy(module)
+        own = copy.deepcopy(module)  # models of several steps may be in use at once
         own.load_state_dict(trajectory.at([step]).load(0))
         return residual(own)
 

@@ -71,7 +71,7 @@ def training() -> Numbers:
     chosen: list[int] = []
     for length, quota in zip(LENGTHS, QUOTA, strict=True):
         kept = [number for number in _RESERVED if digits(number) == length]
-        pool = [number for number in _of_length(length) if number not in set(kept)]
+        pool = _without(_of_length(length), set(kept))
         chosen += sorted(kept + draw.sample(pool, quota - len(kept)))
     return tuple(chosen)
 
