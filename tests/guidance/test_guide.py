@@ -12,7 +12,7 @@ from quantascope.claims.guidance_runs import Course, check_course, seeded, take_
 from quantascope.cli import main
 from quantascope.guidance.alignment import event_updates
 from quantascope.guidance.guide import GuidedLearner, batches_of, guidance_of, learn_guided
-from quantascope.models.saved import load_transformer
+from quantascope.models.saved_transformer import load_transformer
 from quantascope.qmodel.compiled.fit import learn_compiled, read_compiled
 from quantascope.qmodel.compiled.program_task import program_task
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
@@ -225,7 +225,7 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 from pathlib import Path
 from quantascope.models import decode
-from quantascope.models.saved import load_transformer
+from quantascope.models.saved_transformer import load_transformer
 model, vocabulary = load_transformer(Path(sys.argv[1]))
 token = {symbol: index for index, symbol in enumerate(vocabulary)}
 prompt = [token[symbol] for symbol in ("BOS", "7", "1", "SEP")]

@@ -1,6 +1,5 @@
 """The recovered Q-model against a straightforward loop, closed forms and interventions."""
 
-import json
 import math
 
 import pytest
@@ -339,15 +338,6 @@ def test_a_stored_q_model_keeps_the_kind_of_its_interface(config, events, tmp_pa
     assert len(again.decode(["BOS", "7", "SEP"])) <= 17
 
 
-def test_q_models_of_before_had_interfaces_of_one_kind(source, events, tmp_path):
-    model = build(source)
-    QModel(model, VOCABULARY).save(tmp_path, made_by="here")
-    about = json.loads((tmp_path / "qmodel.json").read_text())
-    about.pop("interface")
-    (tmp_path / "qmodel.json").write_text(json.dumps(about))
-    torch.testing.assert_close(QModel.load(tmp_path)(events), model(events), atol=0, rtol=0)
-
-
 @torch.no_grad()
 def test_interfaces_embed_and_read_out_as_their_config_says(events):
     scaled = Interface(
@@ -365,6 +355,8 @@ def test_q_models_that_cannot_be_loaded_say_why(source, tmp_path):
     with pytest.raises(DamagedArtefact, match="holds no Q-model; make one with quantascope fit"):
         QModel.load(tmp_path)
     QModel(build(source), VOCABULARY).save(tmp_path, made_by="here")
+    with pytest.raises(RunMismatch, match="made by config here, not by there"):
+        QModel.load(tmp_path, made_by="there")
     with pytest.raises(RunMismatch, match="speaks another vocabulary of 44 symbols, not the 3 asked for"):
         QModel.load(tmp_path, vocabulary=("PAD", "BOS", "SEP"))
     with pytest.raises(RunMismatch, match="reads 44 symbols and the vocabulary has 2"):
@@ -372,14 +364,6 @@ def test_q_models_that_cannot_be_loaded_say_why(source, tmp_path):
     whole = (tmp_path / "qmodel.safetensors").read_bytes()
     (tmp_path / "qmodel.safetensors").write_bytes(whole[:-10])
     with pytest.raises(DamagedArtefact, match="damaged"):
-        QModel.load(tmp_path)
-    about = json.loads((tmp_path / "qmodel.json").read_text())
-    for broken in ({**about, "layers": "x"}, {key: value for key, value in about.items() if key != "width"}):
-        (tmp_path / "qmodel.json").write_text(json.dumps(broken))
-        with pytest.raises(DamagedArtefact, match="does not describe a recovered Q-model"):
-            QModel.load(tmp_path)
-    (tmp_path / "qmodel.json").write_text("[1]")
-    with pytest.raises(DamagedArtefact, match="does not describe a recovered Q-model"):
         QModel.load(tmp_path)
 
 

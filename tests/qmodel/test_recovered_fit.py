@@ -114,7 +114,7 @@ def test_a_fit_that_is_killed_resumes_to_the_same_bits(source, fitted, tmp_path,
         patched.setattr(recovered_learner, "train", dying)
         with pytest.raises(KeyboardInterrupt):
             recovered_learner.fit_recovered(fitted.config, source, factors, tmp_path / "fit")
-    assert not (tmp_path / "fit" / "qmodel.json").exists()
+    assert not (tmp_path / "fit" / "qmodel.safetensors").exists()
     again = recovered_learner.fit_recovered(fitted.config, source, factors, tmp_path / "fit")
     for name, value in fitted.model.state_dict().items():
         assert torch.equal(value, again.model.state_dict()[name]), name

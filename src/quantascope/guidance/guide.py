@@ -11,7 +11,7 @@ from torch import Tensor
 
 from quantascope.guidance.alignment import Guidance, event_updates, level_scale, level_sums
 from quantascope.models import Execution, Transformer, TransformerConfig, decode, predict
-from quantascope.models.saved import load_transformer, save_transformer
+from quantascope.models.saved_transformer import load_transformer, save_transformer
 from quantascope.qmodel import CompiledQModel, Supervision
 from quantascope.qmodel.compiled.fit import (
     ADAM,
@@ -125,7 +125,7 @@ def learn_guided(
         write_json(path / RESULT, exact_accuracy(model.eval(), taught))
 
     run.complete([MODEL, RESULT], make)
-    return GuidedRun(config, load_transformer(path / MODEL)[0], read_json(path / RESULT))
+    return GuidedRun(config, load_transformer(path / MODEL, made_by=run.hash)[0], read_json(path / RESULT))
 
 
 def is_guided(path: Path) -> bool:

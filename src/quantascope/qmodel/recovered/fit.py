@@ -27,7 +27,7 @@ from quantascope.models import decode
 from quantascope.models.residual import ResidualModel
 from quantascope.qmodel.recovered.loss import RecoveryLoss, Replayed
 from quantascope.qmodel.recovered.model import RecoveredConfig, RecoveredQModel
-from quantascope.qmodel.recovered.saved import ABOUT, WEIGHTS, QModel
+from quantascope.qmodel.recovered.saved import WEIGHTS, QModel
 from quantascope.runs.artefact import read_table
 from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
@@ -248,8 +248,9 @@ def fit_recovered(
     def make(run: RunDirectory) -> None:
         QModel(_fit(config, replays, run, progress), vocabulary).save(path, made_by=run.hash)
 
-    RunDirectory.open(path, config).complete([WEIGHTS, ABOUT], make)
-    return RecoveredRun(config, path, replays, QModel.load(path, vocabulary=vocabulary))
+    RunDirectory.open(path, config).complete([WEIGHTS], make)
+    qmodel = QModel.load(path, vocabulary=vocabulary, made_by=config.hash())
+    return RecoveredRun(config, path, replays, qmodel)
 
 
 def _fit(config: RecoveredFit, replays: Replays, run: RunDirectory, progress: Progress | None) -> RecoveredQModel:
@@ -342,13 +343,15 @@ def read_fit(source: Source, preset: FitPreset) -> RecoveredRun:
     command = f"quantascope fit --preset {preset}"
     if not (folder / "config.json").is_file():
         raise DamagedArtefact(f"{source.folder} has no {preset} Q-model; make it with {command}")
-    if not (folder / ABOUT).is_file():
+    if not (folder / WEIGHTS).is_file():
         raise DamagedArtefact(f"the fit in {folder} is not finished; {command} resumes it")
     config = read_run(folder).parse(RecoveredFit, make=command)
     if config.source != source.identity:
         raise RunMismatch(f"the Q-model in {folder} is that of another source; remove it, and {command}")
     replays = Replays.of(source, read_factors(source)[0])
-    return RecoveredRun(config, folder, replays, QModel.load(folder, vocabulary=source.sequence_task.vocabulary))
+    vocabulary = source.sequence_task.vocabulary
+    qmodel = QModel.load(folder, vocabulary=vocabulary, made_by=config.hash())
+    return RecoveredRun(config, folder, replays, qmodel)
 
 
 def qmodel_folder(source: Source, preset: FitPreset) -> Path:
