@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from quantascope.claims.guidance_runs import Course, check_course, seeded, take_course
+from quantascope.claims.guidance_runs import GuidanceRuns, check_guidance_runs, learn_guidance_runs, seeded
 from quantascope.cli import main
 from quantascope.guidance.alignment import event_updates
 from quantascope.guidance.guide import GuidedLearner, batches_of, guidance_of, learn_guided
@@ -168,26 +168,26 @@ def test_a_program_beside_a_teacher_is_refused(program, teacher, tmp_path, faili
     assert "--program english has no effect" in failing(*command)
 
 
-def test_a_course_that_cannot_be_guided_is_refused_before_anything_is_trained(program):
+def test_runs_that_cannot_be_guided_are_refused_before_anything_is_trained(program):
     for setting, value in (
         ("panel 'nonsense'", {"prompts": "nonsense"}),
         ("level_to_block", {"level_to_block": [0, 99]}),
     ):
         with pytest.raises(InvalidConfig, match=setting):
-            check_course(Course(teachers={}, students={"guided": guided(program).replace(value)}))
+            check_guidance_runs(GuidanceRuns(teachers={}, students={"guided": guided(program).replace(value)}))
 
 
-def test_a_course_trains_what_it_needs_once(program, tmp_path):
+def test_guidance_runs_train_what_they_need_once(program, tmp_path):
     student = guided(
         program, training__steps=2, teacher__training__steps=2, teacher__training__schedule__decay_from=1
     )
-    course = Course(
+    wanted = GuidanceRuns(
         teachers={"qmodel": student.teacher},
         students={"ce": student.replace({"weight": 0.0}), "guided": student},
     )
     steps: list[int] = []
-    done = take_course(course, tmp_path / "a", lambda step, loss, acquired=None: steps.append(step))
-    again = take_course(seeded(course, 0), tmp_path / "b")
+    done = learn_guidance_runs(wanted, tmp_path / "a", lambda step, loss, acquired=None: steps.append(step))
+    again = learn_guidance_runs(seeded(wanted, 0), tmp_path / "b")
     assert sorted(path.name.split("-")[0] for path in tmp_path.iterdir()) == [
         "a",
         "b",
@@ -195,9 +195,11 @@ def test_a_course_trains_what_it_needs_once(program, tmp_path):
         "student",
         "teacher",
     ]
-    assert (course.steps, steps) == (6, [2, 4, 6])
+    assert (wanted.steps, steps) == (6, [2, 4, 6])
     assert done.students["guided"].accuracy == again.students["guided"].accuracy
-    assert {one.config.seed for one in take_course(seeded(course, 5), tmp_path / "c").students.values()} == {5}
+    assert {
+        one.config.seed for one in learn_guidance_runs(seeded(wanted, 5), tmp_path / "c").students.values()
+    } == {5}
 
 
 @pytest.mark.parametrize("control", ["depth", "examples", "word"])

@@ -20,7 +20,7 @@ from quantascope.qmodel.recovered.interventions import (
 )
 from quantascope.qmodel.recovered.loss import (
     RecoveryLoss,
-    Replayed,
+    ReplayedCheckpoint,
     active_writers,
     divergence,
     gate_error,
@@ -165,12 +165,12 @@ def test_what_does_not_exist_yet_leaves_the_source_readout_of_its_embedding(sour
     torch.testing.assert_close(done.logits, bare)
 
 
-def replayed(source: Transformer, events: Events) -> Replayed:
+def replayed(source: Transformer, events: Events) -> ReplayedCheckpoint:
     supports = torch.rand(6, events.count, generator=torch.Generator().manual_seed(2)) < 0.5
-    return Replayed.of(source, events, existence=torch.full((6,), 0.7), supports=supports)
+    return ReplayedCheckpoint.of(source, events, existence=torch.full((6,), 0.7), supports=supports)
 
 
-def gradients(model: RecoveredQModel, batch: Replayed, *terms, frozen: bool = False) -> RecoveredQModel:
+def gradients(model: RecoveredQModel, batch: ReplayedCheckpoint, *terms, frozen: bool = False) -> RecoveredQModel:
     model.zero_grad()
     done = model.run(batch.events, interface=batch.interface, existence=batch.existence, frozen_channels=frozen)
     sum(term(done, batch) for term in terms).backward()
@@ -213,7 +213,7 @@ def test_the_terms_vanish_where_they_should(source, events):
     batch = replayed(source, events)
     model = build(source)
     done = model.run(events)
-    perfect = Replayed(
+    perfect = ReplayedCheckpoint(
         events, batch.interface, [*done.updates[:2], torch.ones_like(done.updates[2])],
         done.logits.log_softmax(-1), batch.existence, batch.supports, batch.labelled,
     )  # fmt: skip
@@ -233,11 +233,11 @@ def test_the_terms_vanish_where_they_should(source, events):
 def test_gate_labels_count_only_where_there_are_some(source, events):
     supports = torch.zeros(6, 4, dtype=torch.bool)
     supports[:, :2] = True
-    batch = Replayed.of(source, events, existence=torch.ones(6), supports=supports)
+    batch = ReplayedCheckpoint.of(source, events, existence=torch.ones(6), supports=supports)
     assert batch.labelled.sum() == 4
     done = build(source).run(events)
     whole = naming_events([7, 20])
-    part = Replayed.of(source, whole, existence=torch.ones(6), supports=supports)
+    part = ReplayedCheckpoint.of(source, whole, existence=torch.ones(6), supports=supports)
     torch.testing.assert_close(gate_error(done, batch), gate_error(build(source).run(whole), part))
 
 
