@@ -88,7 +88,7 @@ def test_a_damaged_qmodel_is_made_again_as_the_complaint_says(copied, content, c
     assert main(["trace", str(copied), "346"]) == 2
     complaint = capsys.readouterr().err
     assert file in complaint
-    assert "remove it" in complaint
+    assert "move it away" in complaint
     assert complaint.count("\n") == 1
     (copied / "qmodel" / "faithful" / file).unlink()
     assert main(["fit", str(copied), *SHORT]) == 0
@@ -121,4 +121,4 @@ def test_a_qmodel_of_another_source_is_refused(run, tmp_path, capsys):
     shutil.copy(run / "factors.safetensors", other)
     capsys.readouterr()
     assert main(["trace", str(other), "346"]) == 2
-    assert "is that of another source; remove it" in capsys.readouterr().err
+    assert "is that of another source; move it away" in capsys.readouterr().err

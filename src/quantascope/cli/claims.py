@@ -8,6 +8,7 @@ import tyro
 
 from quantascope.claims import NAMES
 from quantascope.cli.arguments import Changes, Engine, Folder, Number, parse_changes, print_json
+from quantascope.report.text import say
 from quantascope.runs.errors import InvalidConfig
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def reproduce(
     workers: Number = None,
     threads: int = 1,
     publish: Folder = None,
+    replace: bool = False,
     json: bool = False,
 ) -> None:
     """Reproduce a claim of the paper: train, measure, draw.
@@ -43,6 +45,7 @@ def reproduce(
         workers: Processes; as many as the cores hold if not given.
         threads: Threads of each process.
         publish: Also copy result and figure into this folder of committed results.
+        replace: Replace another result that was published there.
         json: Print the result as JSON instead of a table.
     """
     from quantascope.claims.claim import reproduce as run
@@ -66,12 +69,12 @@ def reproduce(
         )
     figure = write_figure(done)
     if publish:
-        publish_result(done, publish)
+        publish_result(done, publish, replace=replace)
     if json:
         print_json(done.result.to_json())
     else:
         print_result(done.result)
-        print(f"result  {folder / 'result.json'}\nfigure  {figure}")
+        say(f"result  {folder / 'result.json'}\nfigure  {figure}")
 
 
 def _announce_cost(claim: Any, config: Any, *, engine: str, threads: int, workers: int | None) -> None:
@@ -88,10 +91,9 @@ def _announce_cost(claim: Any, config: Any, *, engine: str, threads: int, worker
     where = (
         f"{processes} {several} of this machine" if engine == LOCAL else "one process like those of this machine"
     )
-    print(
+    say(
         f"{len(jobs)} runs of up to {max(claim.steps(job) for job in jobs):,} steps: about {cost} on {where}",
-        file=sys.stderr,
-        flush=True,
+        to=sys.stderr,
     )
 
 
@@ -127,6 +129,6 @@ def scoreboard(
     if json:
         print_json([row.to_json() for row in rows])
     elif markdown:
-        print(as_markdown([row for row in rows if row.verdict != "not run"]))
+        say(as_markdown([row for row in rows if row.verdict != "not run"]))
     else:
         print_scoreboard(rows)

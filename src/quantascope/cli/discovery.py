@@ -3,7 +3,6 @@
 WHERE is a run folder, `FILE.py:NAME` of a `Source`, or a folder of Hugging Face checkpoints.
 """
 
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,6 +10,7 @@ from typing import Annotated, Literal
 import tyro
 
 from quantascope.cli.arguments import Changes, Engine, File, FitPreset, Number, parse_changes, print_json
+from quantascope.report.text import complain, say
 
 Where = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="WHERE")]
 TaskFile = Annotated[str | None, tyro.conf.arg(name="task", metavar="FILE.py:TASK", help_behavior_hint="")]
@@ -56,7 +56,7 @@ def audit(
     if json:
         print_json(report.to_json())
     else:
-        print(report.text())
+        say(report.text())
     return 1 if report.findings else 0
 
 
@@ -108,7 +108,7 @@ def discover(
 
     source = open_source(where, task=task, data=data, length=length, examples=examples, branch=branch)
     if cost := announced_cost(source, rule, memory=memory * 1e9):
-        print(f"quantascope: training events: {cost}", file=sys.stderr)
+        complain(f"training events: {cost}")
     with open_engine(engine, threads=threads, workers=workers) as executor, intervals() as progress:
         found = find(
             source,
@@ -125,7 +125,7 @@ def discover(
         print_json(discovery_json(found))
     else:
         print_discovery(found)
-        print(f"factors  {factors}\nfigure   {figure}")
+        say(f"factors  {factors}\nfigure   {figure}")
 
 
 def fit(
@@ -220,9 +220,9 @@ def explain(
         print_json(found.to_json())
     else:
         print_explanation(found)
-        print(f"table  {table}\ntext   {text}")
+        say(f"table  {table}\ntext   {text}")
     if subject.warning:
-        print(f"quantascope: warning: {subject.warning}", file=sys.stderr)
+        complain(f"warning: {subject.warning}")
 
 
 def trace(
@@ -257,7 +257,7 @@ def trace(
         print_json(followed.to_json())
     else:
         print_trace(followed)
-        print(f"figure  {figure}")
+        say(f"figure  {figure}")
 
 
 def intervene(
@@ -311,4 +311,4 @@ def intervene(
         print_json(done.to_json())
     else:
         print_interventions(done)
-        print(f"figure  {figure}")
+        say(f"figure  {figure}")

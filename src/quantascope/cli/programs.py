@@ -5,6 +5,7 @@ from pathlib import Path
 import tyro
 
 from quantascope.cli.arguments import Changes, File, Folder, Number, ProgramName, parse_changes, print_json
+from quantascope.report.text import shown
 from quantascope.runs.errors import InvalidConfig
 
 
@@ -100,4 +101,6 @@ def accuracy_lines(out: Path, accuracy: dict[str, float], program: str, learned:
         for panel in task.reported
         if (known := task.in_both(panel, learned))
     ]
-    return "\n".join([*(f"{name:32} {value:.1%}" for name, value in accuracy.items()), *notes, f"run  {out}"])
+    return shown(
+        "\n".join([*(f"{name:32} {value:.1%}" for name, value in accuracy.items()), *notes, f"run  {out}"])
+    )

@@ -7,6 +7,7 @@ import tyro
 
 from quantascope.cli.arguments import Changes, File, Number, ProgramName, parse_changes, print_json
 from quantascope.cli.programs import accuracy_lines
+from quantascope.report.text import shown
 from quantascope.runs.errors import InvalidConfig
 
 
@@ -41,15 +42,15 @@ def train(
         raise InvalidConfig(f"a program has no effect on {task}; leave out --program, or train compiled")
     changes = ({} if program is None else {"program": program}) | parse_changes(set_)
     if task == "hsp":
-        outcome, shown = _train_forest(out, config, changes, seed)
+        outcome, text = _train_forest(out, config, changes, seed)
     elif task == "compiled":
-        outcome, shown = _train_compiled(out, config, changes, seed)
+        outcome, text = _train_compiled(out, config, changes, seed)
     else:
-        outcome, shown = _train_source(task, out, config, changes, seed)
+        outcome, text = _train_source(task, out, config, changes, seed)
     if json:
         print_json(outcome)
     else:
-        print(shown)
+        print(text)
 
 
 def _train_forest(
@@ -63,7 +64,7 @@ def _train_forest(
         curves = learn(learner, out, progress)
     outcome = {"run": str(out), **curves.summary()}
     form = "{run}: {acquired} of {tasks} tasks acquired after {steps:,} steps, {loss_bits:.4f} bits"
-    return outcome, form.format(**outcome)
+    return outcome, shown(form.format(**outcome))
 
 
 def _train_source(

@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
@@ -216,7 +216,13 @@ def read_factors(source: Source) -> tuple[Factors, dict[str, Any]]:
     file = source.folder / FACTORS
     if not file.exists():
         raise DamagedArtefact(f"{source.folder} has no factors; find them with quantascope discover")
-    return Factors.load(file, made_by=source.identity), read_facts(file)
+    factors, facts = Factors.load(file, made_by=source.identity), read_facts(file)
+    known = facts.get("rule") in get_args(Rule) and isinstance(facts.get("threshold"), int | float)
+    if not known or "reliable" not in facts:
+        raise DamagedArtefact(f"{file} does not say how its factors were found; find them again")
+    if len(factors) and (last := factors.layer.max()) >= len(source.layers):
+        raise DamagedArtefact(f"{file} has factors of layer {last}, and there are {len(source.layers)} layers")
+    return factors, facts
 
 
 def typical_words(labels: Sequence[str], inside: Bool[np.ndarray, " events"], most: int = 4) -> list[str]:

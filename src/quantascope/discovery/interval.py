@@ -19,6 +19,7 @@ from quantascope.discovery.differences import Differences
 from quantascope.discovery.linearized import Derivatives, Linearized, Parameters
 from quantascope.runs.artefact import read_tensors, write_tensors
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
+from quantascope.runs.structure import check_tensors
 from quantascope.sources.losses import EventLosses, TiedLosses
 from quantascope.tasks.task import Examples
 from quantascope.training import Trajectory
@@ -102,10 +103,17 @@ class Interval:
             other = ["events or losses" for name, value in now.items() if not _alike(column.get(name), value)]
         if other:
             raise RunMismatch(
-                f"{file} is part of another measurement (other {other[0]}); remove {self.parts} or name another "
-                "folder"
+                f"{file} is part of another measurement (other {other[0]}); move {self.parts} away or name "
+                "another folder"
             )
+        check_tensors(file, column, self._tensors, sizes={"layers": len(self.members)})
         return column
+
+    @property
+    def _tensors(self) -> dict[str, str]:
+        """What a part holds."""
+        trained = {"trained": "float examples"} if self._needs_trained else {}
+        return {"values": "float layers events", "other": "float events", "losses": "float events", **trained}
 
     def _measure(self, index: int) -> dict[str, Tensor]:
         return self.counted(index)[0]

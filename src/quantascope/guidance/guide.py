@@ -21,7 +21,7 @@ from quantascope.qmodel.compiled.fit import (
     ProgramTask,
     program_task,
 )
-from quantascope.runs.artefact import read_json, write_json
+from quantascope.runs.accuracy import read_accuracy, write_accuracy
 from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat
 from quantascope.runs.errors import InvalidConfig, RunMismatch
 from quantascope.runs.progress import Progress
@@ -122,10 +122,11 @@ def learn_guided(
             progress=progress,
         )
         save_transformer(path / MODEL, model, taught.task.vocabulary, made_by=run.hash)
-        write_json(path / RESULT, exact_accuracy(model.eval(), taught))
+        write_accuracy(path / RESULT, exact_accuracy(model.eval(), taught), made_by=run.hash)
 
     run.complete([MODEL, RESULT], make)
-    return GuidedRun(config, load_transformer(path / MODEL, made_by=run.hash)[0], read_json(path / RESULT))
+    model, _ = load_transformer(path / MODEL, made_by=run.hash)
+    return GuidedRun(config, model, read_accuracy(path / RESULT, made_by=run.hash))
 
 
 def is_guided(path: Path) -> bool:

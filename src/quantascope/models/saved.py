@@ -47,7 +47,7 @@ def load_model(
     >>> model.in_features, about
     (2, {'inputs': 2})
     """
-    again = f"remove it, and {make} makes it again"
+    again = f"move it away, and {make} makes it again"
     tensors, facts = read_tensors(path, made_by=made_by, remedy=again)
     found, about = facts.get(_KIND), facts.get(_ABOUT)
     if found != kind:

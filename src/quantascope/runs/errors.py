@@ -21,6 +21,10 @@ class DamagedArtefact(QuantascopeError):
     """A file that is truncated, foreign, or not what its name says."""
 
 
+class UnreadableFile(DamagedArtefact):
+    """A file or folder that may be whole, but that the system does not let us read."""
+
+
 class StorageFailed(QuantascopeError):
     """A file that could not be written: full or read-only disk, missing permission."""
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from quantascope.program.source import load_module, split_entry
 from quantascope.programs import is_built_in
-from quantascope.runs.artefact import write_bytes
 from quantascope.runs.errors import InvalidConfig, RunMismatch
+from quantascope.runs.files import write_bytes
 from quantascope.runs.run_directory import RunDirectory
 
 

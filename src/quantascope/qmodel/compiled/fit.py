@@ -12,7 +12,7 @@ from quantascope.program.source import split_entry
 from quantascope.qmodel import CompiledConfig, CompiledQModel, QExecution, SupervisedQModel, Supervision, gate_loss
 from quantascope.qmodel.compiled.program_task import ProgramTask, program_task
 from quantascope.qmodel.compiled.saved import load_qmodel, save_qmodel
-from quantascope.runs.artefact import read_json, write_json
+from quantascope.runs.accuracy import read_accuracy, write_accuracy
 from quantascope.runs.config import Config, Count, NonNegativeFloat
 from quantascope.runs.errors import DamagedArtefact, RunMismatch
 from quantascope.runs.progress import Progress
@@ -78,10 +78,11 @@ def learn_compiled(config: CompiledLearner, path: Path, progress: Progress | Non
         taught = program_task(config.program)
         model = _train(config, run, progress)
         save_qmodel(path / MODEL, model, taught.task.vocabulary, made_by=run.hash)
-        write_json(path / RESULT, routed_accuracy(model, taught))
+        write_accuracy(path / RESULT, routed_accuracy(model, taught), made_by=run.hash)
 
     run.complete([MODEL, RESULT], make)
-    return CompiledRun(config, load_qmodel(path / MODEL, made_by=run.hash)[0], read_json(path / RESULT))
+    model, _ = load_qmodel(path / MODEL, made_by=run.hash)
+    return CompiledRun(config, model, read_accuracy(path / RESULT, made_by=run.hash))
 
 
 def is_trained(path: Path) -> bool:

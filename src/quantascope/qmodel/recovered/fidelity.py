@@ -162,7 +162,7 @@ def through_time(run: RecoveredRun) -> pl.DataFrame:
         rows = [(step, *_at_step(run, events, step)) for step in run.replay.steps]
         table = pl.DataFrame(rows, orient="row", schema=["step", *_TIME_COLUMNS])
         write_table(file, table, made_by=made_by)
-    return read_table(file, made_by=made_by)
+    return read_table(file, made_by=made_by, columns=("step", *_TIME_COLUMNS))
 
 
 _TIME_COLUMNS = ("agreement", "decided", "overlap", "source", "qmodel")

@@ -237,7 +237,7 @@ class RecoveredRun:
         file = self.path / SEMANTICS
         if not file.is_file():
             return {}
-        table = read_table(file, made_by=self.config.hash())
+        table = read_table(file, made_by=self.config.hash(), columns=("unit", "description"))
         return dict(zip(table["unit"], table["description"], strict=True))
 
 
@@ -351,7 +351,7 @@ def read_fit(source: Source, preset: FitPreset) -> RecoveredRun:
         raise DamagedArtefact(f"the fit in {folder} is not finished; {command} resumes it")
     config = read_run(folder).parse(RecoveredFit, make=command)
     if config.source != source.identity:
-        raise RunMismatch(f"the Q-model in {folder} is that of another source; remove it, and {command}")
+        raise RunMismatch(f"the Q-model in {folder} is that of another source; move it away, and {command}")
     replay = CheckpointReplay.of(source, read_factors(source)[0])
     vocabulary = source.sequence_task.vocabulary
     qmodel = QModel.load(folder, vocabulary=vocabulary, made_by=config.hash())
