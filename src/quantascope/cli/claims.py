@@ -1,6 +1,5 @@
 """Commands about the paper's claims."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -93,7 +92,7 @@ def _announce_cost(claim: Any, config: Any, *, engine: str, threads: int, worker
     )
     say(
         f"{len(jobs)} runs of up to {max(claim.steps(job) for job in jobs):,} steps: about {cost} on {where}",
-        to=sys.stderr,
+        aside=True,
     )
 
 

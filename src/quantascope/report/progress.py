@@ -1,7 +1,6 @@
 """A sweep while it runs: a live bar for each run on a terminal, lines now and then in a log."""
 
 import math
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -53,7 +52,7 @@ class SweepDisplay:
         due = now - self._logged >= _SECONDS_BETWEEN_LOG_LINES or all(s.finished for s in statuses)
         if due and not self._is_live:
             self._logged = now
-            say(self._line(statuses, now - self._began), to=sys.stderr)
+            say(self._line(statuses, now - self._began), aside=True)
 
     def _update(self, place: int, status: RunStatus) -> None:
         if place == len(self._bar.tasks):
@@ -118,7 +117,7 @@ class IntervalLog:
         if now - self._logged >= _SECONDS_BETWEEN_LOG_LINES or done == of:
             self._logged = now
             line = f"[{clock(now - self._began)}] {what}: {done} of {of} intervals"
-            say(line, to=sys.stderr)
+            say(line, aside=True)
 
 
 def _outcome(status: RunStatus) -> str:

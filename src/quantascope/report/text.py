@@ -1,4 +1,4 @@
-"""The one place where text of a user or of a file is made fit to be shown: terminal, table, figure, document, error.
+"""The one place where text of a user or of a file is made fit for a terminal, table, figure, document or error.
 
 plain   one short line, such as a token: in tables and figures
 shown   any text, with its lines: what `say` prints and tables hold
@@ -9,7 +9,6 @@ None of them lets a control character through: no escape sequence, no change of 
 
 import sys
 import unicodedata
-from typing import TextIO
 
 from quantascope.runs.errors import one_line
 
@@ -52,14 +51,14 @@ def cell(text: str) -> str:
     return shown(" ".join(text.splitlines())).replace("|", r"\|").replace("<", "&lt;")
 
 
-def say(text: str, *, to: TextIO | None = None) -> None:
-    """Print text to the terminal, or to another stream."""
-    print(shown(text), file=to or sys.stdout, flush=to is not None)
+def say(text: str, *, aside: bool = False) -> None:
+    """Print text; `aside`, to stderr, what is not the outcome of a command."""
+    print(shown(text), file=sys.stderr if aside else sys.stdout, flush=aside)
 
 
 def complain(text: str) -> None:
     """Print an error or a warning as one line."""
-    say(f"quantascope: {one_line(text, LONGEST_ERROR)}", to=sys.stderr)
+    say(f"quantascope: {one_line(text, LONGEST_ERROR)}", aside=True)
 
 
 def _sign(sign: str) -> str:

@@ -28,7 +28,7 @@ from quantascope.training.checkpoint_tensors import Layout, difference, join, la
 from quantascope.training.digest import tensor_digest
 from quantascope.training.order import exchanged, lineages, oscillation, standing_aside
 from quantascope.training.sketch import Sketch, distances, norms, products, sketch
-from quantascope.training.trajectory import Trajectory
+from quantascope.training.trajectory import Trajectory, own_files
 
 JUMP = 10.0
 """An interval is a jump if its speed is this many times that of both its neighbours."""
@@ -130,7 +130,7 @@ def _says_other_step(step: int, shards: Shards) -> list[Finding]:
 def _origins(folder: Path, found: Mapping[int, list[Shards]]) -> list[Finding]:
     """Checkpoints of a run say its config; they are of the run whose folder they are in, or something is wrong."""
     made_by = {step: config for step, files in found.items() if (config := _made_by(files[0][0]))}
-    if not made_by:
+    if not made_by or not own_files(folder):  # copied elsewhere, they are a series like any other
         return []
     if not is_run(folder):
         says = f"the checkpoints are those of a run, and {folder / CONFIG} does not say which; restore it"
