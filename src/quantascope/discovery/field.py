@@ -18,7 +18,7 @@ and the path rule moves the parameters first and then the buffers, whose credit 
 import math
 import pickle
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -318,12 +318,10 @@ def resolve_groups(
 def _measure(
     interval: Interval, count: int, engine: Executor | None, progress: Callable[[int, int], None] | None
 ) -> list[dict[str, Tensor]]:
-    columns: Iterable[dict[str, Tensor]] = (
-        map(interval, range(count)) if engine is None else engine.map(interval, range(count))
-    )
-    gathered = []
+    measure = map if engine is None else engine.map
+    gathered: list[dict[str, Tensor]] = []
     try:
-        for column in columns:
+        for column in measure(interval, range(count)):
             gathered.append(column)
             if progress:
                 progress(len(gathered), count)

@@ -116,10 +116,10 @@ def read_table(
         digest = _DIGEST_IN_TABLE.search(data)
         if digest:
             check_seal(path, file, digest[1].decode(), remedy=remedy)
-        found = pl.read_parquet_metadata(io.BytesIO(data)).get("config")
-        if found is not None and not digest:
-            check_seal(path, file, None, remedy=remedy)
-        check_origin(path, found, made_by)
+        about = pl.read_parquet_metadata(io.BytesIO(data))
+        if not digest and {"config", "digest"} & about.keys():
+            check_seal(path, file, about.get("digest"), remedy=remedy)
+        check_origin(path, about.get("config"), made_by)
         table = pl.read_parquet(io.BytesIO(data))
     missing = [name for name in columns if name not in table.columns]
     if missing:

@@ -46,8 +46,9 @@ def one_line(text: str, longest: int = LONGEST_MESSAGE) -> str:
     >>> one_line("no\\n  idea \\x1b[31m")
     'no idea \\\\x1b[31m'
     """
-    text = text if len(text) <= longest else f"{text[: longest - 1]}…"
-    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in " ".join(text.split()))
+    words = " ".join(text[:longest].split())
+    line = "".join(one if one.isprintable() else repr(one)[1:-1] for one in words)
+    return line if max(len(line), len(text)) <= longest else f"{line[: longest - 1]}…"
 
 
 def message_of(error: BaseException) -> str:

@@ -16,6 +16,7 @@ from quantascope.runs.errors import DamagedArtefact
 
 BLANK = "crc32:00000000"
 """What stands in a file's place for the digest until its bytes are known."""
+_MARK = b"crc32:"
 
 
 def sealed(data: bytes) -> bytes:
@@ -31,20 +32,21 @@ def sealed(data: bytes) -> bytes:
 
 def check_seal(path: Path, file: BinaryIO, digest: Any, *, remedy: str) -> None:
     """Refuse a file of ours whose bytes do not match its digest; without one, it is of an older version."""
-    if digest is None:
-        _warn_of_no_digest(path)
-    elif not isinstance(digest, str) or not _is_intact(file, digest.encode()):
-        raise DamagedArtefact(f"{path} is damaged: its bytes do not match their digest; {remedy}")
-
-
-def _is_intact(file: BinaryIO, digest: bytes) -> bool:
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        place = data.find(digest)
-        if place < 0:
-            return False
-        with memoryview(data) as whole, whole[:place] as before, whole[place + len(digest) :] as after:
-            found = zlib.crc32(after, zlib.crc32(BLANK.encode(), zlib.crc32(before)))
-        return digest == f"crc32:{found:08x}".encode()
+        # A digest that is there under another name is one whose name is damaged.
+        if digest is None and data.find(_MARK) < 0:
+            _warn_of_no_digest(path)
+        elif not isinstance(digest, str) or not _is_intact(data, digest.encode()):
+            raise DamagedArtefact(f"{path} is damaged: its bytes do not match their digest; {remedy}")
+
+
+def _is_intact(data: mmap.mmap, digest: bytes) -> bool:
+    place = data.find(digest)
+    if place < 0:
+        return False
+    with memoryview(data) as whole, whole[:place] as before, whole[place + len(digest) :] as after:
+        found = zlib.crc32(after, zlib.crc32(BLANK.encode(), zlib.crc32(before)))
+    return digest == f"crc32:{found:08x}".encode()
 
 
 _told: list[Path] = []
