@@ -20,7 +20,7 @@ from torch import Tensor
 from quantascope.models import Transformer, TransformerConfig
 from quantascope.qmodel.recovered.channels import straight_through
 from quantascope.qmodel.recovered.fit import RecoveredFit, recovery_objective
-from quantascope.qmodel.recovered.loss import Replayed
+from quantascope.qmodel.recovered.loss import ReplayedCheckpoint
 from quantascope.qmodel.recovered.model import RecoveredExecution, RecoveredQModel
 from quantascope.tasks.events import Events
 from quantascope.tasks.number_naming import PANELS, POSITIONS, VOCABULARY, naming_events
@@ -58,9 +58,9 @@ class Update:
         self.objective = recovery_objective(self.config)
         self.replayed = self.replay()
 
-    def replay(self) -> Replayed:
+    def replay(self) -> ReplayedCheckpoint:
         self.source.load_state_dict(self.weights)
-        return Replayed.of(self.source, self.events, existence=self.existence, supports=self.supports)
+        return ReplayedCheckpoint.of(self.source, self.events, existence=self.existence, supports=self.supports)
 
     def fit(self) -> None:
         self.objective(self.model, (self.replayed, False), 3000)

@@ -94,7 +94,7 @@ def test_damaged_metrics_are_named(reproduced, failing, tmp_path):
     subprocess.run(["cp", "-r", reproduced, copy], check=True)
     file = next(copy.glob("runs/*/metrics.parquet"))
     file.write_bytes(file.read_bytes()[:50])
-    assert re.search(r"metrics\.parquet is damaged or foreign .* remove it", failing(*reproduce_in(copy)))
+    assert re.search(r"metrics\.parquet is damaged or foreign .* move it away", failing(*reproduce_in(copy)))
 
 
 @pytest.mark.parametrize(

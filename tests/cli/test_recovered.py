@@ -7,6 +7,7 @@ import pytest
 
 from quantascope.cli import main
 from quantascope.report.tables import qmodel_text
+from quantascope.runs.artefact import read_facts, read_tensors, write_tensors
 
 TINY = ["steps=6", "intervals=3", "replays=2", "model.blocks=2", "model.width=8", "model.hidden=8"]
 SHORT = ["--set", "updates=4", "parts=6"]
@@ -78,16 +79,16 @@ def copied(run, tmp_path):
     return shutil.copytree(run, tmp_path / "source")
 
 
-@pytest.mark.parametrize("file", ["qmodel.json", "qmodel.safetensors"])
 @pytest.mark.parametrize("content", [b"", b"{}", b'{"kind": "recovered Q-model", "width": -4}'])
-def test_a_damaged_qmodel_is_made_again_as_the_complaint_says(copied, file, content, capsys):
+def test_a_damaged_qmodel_is_made_again_as_the_complaint_says(copied, content, capsys):
+    file = "qmodel.safetensors"
     whole = (copied / "qmodel" / "faithful" / file).read_bytes()
     (copied / "qmodel" / "faithful" / file).write_bytes(content)
     capsys.readouterr()
     assert main(["trace", str(copied), "346"]) == 2
     complaint = capsys.readouterr().err
     assert file in complaint
-    assert "remove it" in complaint
+    assert "move it away" in complaint
     assert complaint.count("\n") == 1
     (copied / "qmodel" / "faithful" / file).unlink()
     assert main(["fit", str(copied), *SHORT]) == 0
@@ -96,11 +97,13 @@ def test_a_damaged_qmodel_is_made_again_as_the_complaint_says(copied, file, cont
 
 @pytest.mark.parametrize("change", [{"width": -4}, {"blocks": 1}, {"layers": []}, {"vocabulary": 3}])
 def test_an_impossible_description_of_a_qmodel_is_refused_in_one_line(copied, change, capsys):
-    file = copied / "qmodel" / "faithful" / "qmodel.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    file = copied / "qmodel" / "faithful" / "qmodel.safetensors"
+    tensors, facts = read_tensors(file, made_by=None)
+    made_by = read_facts(file)["config"]
+    write_tensors(file, tensors, made_by=made_by, kind=facts["kind"], about=facts["about"] | change)
     assert main(["trace", str(copied), "346"]) == 2
     complaint = capsys.readouterr().err
-    assert "qmodel.json does not describe a recovered Q-model" in complaint
+    assert "qmodel.safetensors does not describe a recovered Q-model" in complaint
     assert complaint.count("\n") == 1
 
 
@@ -118,4 +121,4 @@ def test_a_qmodel_of_another_source_is_refused(run, tmp_path, capsys):
     shutil.copy(run / "factors.safetensors", other)
     capsys.readouterr()
     assert main(["trace", str(other), "346"]) == 2
-    assert "is that of another source; remove it" in capsys.readouterr().err
+    assert "is that of another source; move it away" in capsys.readouterr().err

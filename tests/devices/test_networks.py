@@ -12,7 +12,7 @@ from quantascope.models.device import CPU, device_of
 from quantascope.models.hugging_face import adapt, causal_lm_losses
 from quantascope.qmodel import CompiledConfig, CompiledQModel, RecoveredConfig, RecoveredQModel
 from quantascope.qmodel.recovered.fit import RecoveredFit, recovery_objective
-from quantascope.qmodel.recovered.loss import Replayed
+from quantascope.qmodel.recovered.loss import ReplayedCheckpoint
 from quantascope.quanta.graph import Edge, QGraph
 from quantascope.sources.losses import ModuleLosses, TiedLosses
 from quantascope.sources.module import module_source
@@ -57,7 +57,9 @@ def test_a_hugging_face_decoder_runs_resumes_and_is_fitted(kind, second_device):
             layers=(0, 1, 1), blocks=2, interface=model.interface(), config=RecoveredConfig(), seed=0
         ).to(device)
         supports = (torch.arange(3 * EVENTS.count).reshape(3, -1) % 2 == 0).to(device)
-        batch = Replayed.of(model, EVENTS, existence=torch.full((3,), 0.5, device=device), supports=supports)
+        batch = ReplayedCheckpoint.of(
+            model, EVENTS, existence=torch.full((3,), 0.5, device=device), supports=supports
+        )
         terms = recovery_objective(RecoveredFit())(qmodel, (batch, False), step=2000)
         gradients = [one.grad for one in qmodel.parameters() if one.grad is not None]
         return [done.logits, *done.updates, resumed, *terms.values(), *gradients]

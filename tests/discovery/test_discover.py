@@ -144,7 +144,7 @@ def test_a_field_of_checkpoints_that_have_changed_since_is_refused(source, found
     path = shutil.copytree(source.folder, tmp_path / "run")
     changed = {name: 1.01 * value for name, value in source.trajectory.at([12]).load(0).items()}
     replace_checkpoint(path, 12, changed)
-    with pytest.raises(RunMismatch, match="measured from another checkpoint of step 12; restore that, or remove"):
+    with pytest.raises(RunMismatch, match="measured from another checkpoint of step 12; restore that, or move"):
         measure_field(read_source(path), "path", "training")
 
 
@@ -286,8 +286,7 @@ def test_a_checkpoint_of_another_shape_stops_the_discovery(source, tmp_path):
     file = path / "checkpoints" / "step-00000008.safetensors"
     tensors = load_file(file)
     tensors["head.bias"] = tensors["head.bias"][:-1].clone()
-    about = {"quantascope": json.dumps({"config": source.identity, "step": 8, "mass": 0.8})}
-    save_file(tensors, file, about)
+    write_tensors(file, tensors, made_by=source.identity, step=8, mass=0.8)
     with pytest.raises(DamagedArtefact, match=r"tensor 'head\.bias' is F32 \[43\], at the first step F32 \[44\]"):
         discover(read_source(path))
 

@@ -43,7 +43,7 @@ def test_factors_are_the_same_after_a_round_trip_through_a_file(tmp_path):
 
 def test_a_file_of_other_tensors_is_not_factors(tmp_path):
     write_tensors(tmp_path / "other.safetensors", {}, made_by="abc")
-    with pytest.raises(DamagedArtefact, match="no tensor 'layer'; factor the priority field again"):
+    with pytest.raises(DamagedArtefact, match="no tensor 'curves'; find them again"):
         Factors.load(tmp_path / "other.safetensors", made_by="abc")
 
 

@@ -1,7 +1,8 @@
 """The priority field against brute force, its completeness, and what it refuses."""
 
 import multiprocessing
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +17,7 @@ from quantascope.discovery.field import PriorityField, priority_field, resolve_g
 from quantascope.models import Transformer, TransformerConfig
 from quantascope.models.hugging_face import causal_lm_losses, read_weights
 from quantascope.runs.artefact import read_facts
-from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
+from quantascope.runs.errors import DamagedArtefact, EngineFailed, InvalidConfig, RunMismatch
 from quantascope.sources.losses import ModuleLosses, event_cross_entropy, examples_digest
 from quantascope.tasks.number_naming import naming_events
 from quantascope.training import Recorder, Trajectory
@@ -209,7 +210,7 @@ def test_parts_of_another_measurement_are_refused(sgd, learn, tmp_path, rule):
         changes["learning-rate mass"] = {"trajectory": replace(sgd.trajectory, mass=2 * sgd.trajectory.mass)}
         changes["events or losses  "] = {"train": sgd.events[1:]}
     for what, change in changes.items():
-        with pytest.raises(RunMismatch, match=rf"part of another measurement \(other {what.strip()}\); remove"):
+        with pytest.raises(RunMismatch, match=rf"part of another measurement \(other {what.strip()}\); move"):
             priority_field(**asked | change)
 
 
@@ -381,7 +382,7 @@ def test_a_field_is_kept_as_an_artefact(sgd, tmp_path):
     with pytest.raises(RunMismatch):
         PriorityField.load(tmp_path / "priority.safetensors", made_by="def")
     save_file({"values": torch.zeros(1)}, tmp_path / "foreign.safetensors")
-    with pytest.raises(DamagedArtefact, match="is not a priority field: it has no 'steps'"):
+    with pytest.raises(DamagedArtefact, match="is not a priority field: it does not say its rule"):
         PriorityField.load(tmp_path / "foreign.safetensors")
 
 
@@ -573,3 +574,15 @@ def test_a_folder_that_is_no_saved_model_is_refused(tmp_path):
     pytest.importorskip("transformers")
     with pytest.raises(DamagedArtefact, match=r"has no config\.json, so it is no saved model; save"):
         read_weights((tmp_path / "model.safetensors",))
+
+
+class Broken(Executor):
+    """An engine whose worker is killed."""
+
+    def map(self, fn, *iterables, **options):
+        raise BrokenProcessPool
+
+
+def test_a_killed_worker_is_reported_with_the_way_on(sgd):
+    with pytest.raises(EngineFailed, match=r"a worker process died.*run the same command to resume"):
+        measure(sgd, engine=Broken())

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import f1_score
 
-from quantascope.discovery import Factors
-from quantascope.discovery.score import best_match_f1, dominant_factor, f1_scores, supports_of
+from quantascope.discovery.score import best_match_f1, f1_scores, supports_of
 
 
 def test_pairs_have_the_largest_sum_of_scikit_learn_s_f1():
@@ -23,13 +22,5 @@ def test_nothing_found_scores_zero():
     assert best_match_f1(np.zeros((0, 5), dtype=bool), np.ones((2, 5), dtype=bool)) == 0
 
 
-def test_the_dominant_factor_has_the_largest_curve():
-    factors = Factors(
-        layer=np.array([0, 1]),
-        supports=np.array([[True, True, False, False], [False, True, True, False]]),
-        curves=np.array([[1.0, 0.0], [2.0, 2.0]]),
-        explained=np.array([0.5, 0.5]),
-    )
-    np.testing.assert_array_equal(dominant_factor(factors), [0, 1, 1, -1])
-    np.testing.assert_array_equal(dominant_factor(factors.chosen(np.zeros(2, bool))), [-1, -1, -1, -1])
+def test_labels_are_supports():
     np.testing.assert_array_equal(supports_of(np.array([1, 1, 4])), [[True, True, False], [False, False, True]])

@@ -10,6 +10,7 @@ from quantascope.cli import main
 from quantascope.guidance.guide import learn_guided
 from quantascope.guidance.learner import GuidedLearner
 from quantascope.qmodel.compiled.fit import read_compiled
+from quantascope.runs.artefact import write_record
 from quantascope.runs.config import fingerprint
 from quantascope.runs.errors import RunMismatch
 from quantascope.sources.user_file import check_named
@@ -28,8 +29,8 @@ def rewrite(run: Path, program: str, *keys: str) -> None:
     for key in keys[:-1]:
         place = place[key]
     place[keys[-1]] = program
-    about["hash"] = fingerprint(about["config"])
-    (run / "config.json").write_text(json.dumps(about))
+    del about["digest"], about["hash"]
+    write_record(run / "config.json", about, made_by=fingerprint(about["config"]))
 
 
 def forge(run: Path, ran: Path, *keys: str) -> None:

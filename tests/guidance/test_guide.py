@@ -7,7 +7,7 @@ import sys
 import pytest
 import torch
 
-from quantascope.claims.guidance_runs import Course, check_course, seeded, take_course
+from quantascope.claims.guidance_runs import GuidanceRuns, check_guidance_runs, learn_guidance_runs, seeded
 from quantascope.cli import main
 from quantascope.guidance.alignment import event_updates
 from quantascope.guidance.guide import learn_guided
@@ -15,7 +15,7 @@ from quantascope.guidance.learner import GuidedLearner
 from quantascope.guidance.network import build_network
 from quantascope.guidance.target import guidance_of, lessons_of
 from quantascope.models import Transformer
-from quantascope.models.saved import load_transformer
+from quantascope.models.saved_transformer import load_transformer
 from quantascope.qmodel.compiled.fit import learn_compiled, read_compiled
 from quantascope.qmodel.compiled.program_task import program_task
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
@@ -124,26 +124,26 @@ def test_what_cannot_be_guided_is_refused_before_the_run_is_made(program, teache
     assert main([*command, "model.blocks=3"]) == 0
 
 
-def test_a_course_that_cannot_be_guided_is_refused_before_anything_is_trained(program):
+def test_runs_that_cannot_be_guided_are_refused_before_anything_is_trained(program):
     for setting, value in (
         ("panel 'nonsense'", {"prompts": "nonsense"}),
         ("level_to_block", {"level_to_block": [0, 99]}),
     ):
         with pytest.raises(InvalidConfig, match=setting):
-            check_course(Course(teachers={}, students={"guided": guided(program).replace(value)}))
+            check_guidance_runs(GuidanceRuns(teachers={}, students={"guided": guided(program).replace(value)}))
 
 
-def test_a_course_trains_what_it_needs_once(program, tmp_path):
+def test_guidance_runs_train_what_they_need_once(program, tmp_path):
     student = guided(
         program, training__steps=2, teacher__training__steps=2, teacher__training__schedule__decay_from=1
     )
-    course = Course(
+    wanted = GuidanceRuns(
         teachers={"qmodel": student.teacher},
         students={"ce": student.replace({"weight": 0.0}), "guided": student},
     )
     steps: list[int] = []
-    done = take_course(course, tmp_path / "a", lambda step, loss, acquired=None: steps.append(step))
-    again = take_course(seeded(course, 0), tmp_path / "b")
+    done = learn_guidance_runs(wanted, tmp_path / "a", lambda step, loss, acquired=None: steps.append(step))
+    again = learn_guidance_runs(seeded(wanted, 0), tmp_path / "b")
     assert sorted(path.name.split("-")[0] for path in tmp_path.iterdir()) == [
         "a",
         "b",
@@ -151,9 +151,11 @@ def test_a_course_trains_what_it_needs_once(program, tmp_path):
         "student",
         "teacher",
     ]
-    assert (course.steps, steps) == (6, [2, 4, 6])
+    assert (wanted.steps, steps) == (6, [2, 4, 6])
     assert done.students["guided"].accuracy == again.students["guided"].accuracy
-    assert {one.config.seed for one in take_course(seeded(course, 5), tmp_path / "c").students.values()} == {5}
+    assert {
+        one.config.seed for one in learn_guidance_runs(seeded(wanted, 5), tmp_path / "c").students.values()
+    } == {5}
 
 
 @pytest.mark.parametrize("control", ["depth", "examples", "word"])
@@ -182,7 +184,7 @@ class Absent:
 sys.meta_path.insert(0, Absent())
 from pathlib import Path
 from quantascope.models import decode
-from quantascope.models.saved import load_transformer
+from quantascope.models.saved_transformer import load_transformer
 model, vocabulary = load_transformer(Path(sys.argv[1]))
 token = {symbol: index for index, symbol in enumerate(vocabulary)}
 prompt = [token[symbol] for symbol in ("BOS", "7", "1", "SEP")]

@@ -1,6 +1,5 @@
 """The recovered Q-model against a straightforward loop, closed forms and interventions."""
 
-import json
 import math
 
 import pytest
@@ -21,7 +20,7 @@ from quantascope.qmodel.recovered.interventions import (
 )
 from quantascope.qmodel.recovered.loss import (
     RecoveryLoss,
-    Replayed,
+    ReplayedCheckpoint,
     active_writers,
     divergence,
     gate_error,
@@ -166,12 +165,12 @@ def test_what_does_not_exist_yet_leaves_the_source_readout_of_its_embedding(sour
     torch.testing.assert_close(done.logits, bare)
 
 
-def replayed(source: Transformer, events: Events) -> Replayed:
+def replayed(source: Transformer, events: Events) -> ReplayedCheckpoint:
     supports = torch.rand(6, events.count, generator=torch.Generator().manual_seed(2)) < 0.5
-    return Replayed.of(source, events, existence=torch.full((6,), 0.7), supports=supports)
+    return ReplayedCheckpoint.of(source, events, existence=torch.full((6,), 0.7), supports=supports)
 
 
-def gradients(model: RecoveredQModel, batch: Replayed, *terms, frozen: bool = False) -> RecoveredQModel:
+def gradients(model: RecoveredQModel, batch: ReplayedCheckpoint, *terms, frozen: bool = False) -> RecoveredQModel:
     model.zero_grad()
     done = model.run(batch.events, interface=batch.interface, existence=batch.existence, frozen_channels=frozen)
     sum(term(done, batch) for term in terms).backward()
@@ -214,7 +213,7 @@ def test_the_terms_vanish_where_they_should(source, events):
     batch = replayed(source, events)
     model = build(source)
     done = model.run(events)
-    perfect = Replayed(
+    perfect = ReplayedCheckpoint(
         events, batch.interface, [*done.updates[:2], torch.ones_like(done.updates[2])],
         done.logits.log_softmax(-1), batch.existence, batch.supports, batch.labelled,
     )  # fmt: skip
@@ -234,11 +233,11 @@ def test_the_terms_vanish_where_they_should(source, events):
 def test_gate_labels_count_only_where_there_are_some(source, events):
     supports = torch.zeros(6, 4, dtype=torch.bool)
     supports[:, :2] = True
-    batch = Replayed.of(source, events, existence=torch.ones(6), supports=supports)
+    batch = ReplayedCheckpoint.of(source, events, existence=torch.ones(6), supports=supports)
     assert batch.labelled.sum() == 4
     done = build(source).run(events)
     whole = naming_events([7, 20])
-    part = Replayed.of(source, whole, existence=torch.ones(6), supports=supports)
+    part = ReplayedCheckpoint.of(source, whole, existence=torch.ones(6), supports=supports)
     torch.testing.assert_close(gate_error(done, batch), gate_error(build(source).run(whole), part))
 
 
@@ -339,15 +338,6 @@ def test_a_stored_q_model_keeps_the_kind_of_its_interface(config, events, tmp_pa
     assert len(again.decode(["BOS", "7", "SEP"])) <= 17
 
 
-def test_q_models_of_before_had_interfaces_of_one_kind(source, events, tmp_path):
-    model = build(source)
-    QModel(model, VOCABULARY).save(tmp_path, made_by="here")
-    about = json.loads((tmp_path / "qmodel.json").read_text())
-    about.pop("interface")
-    (tmp_path / "qmodel.json").write_text(json.dumps(about))
-    torch.testing.assert_close(QModel.load(tmp_path)(events), model(events), atol=0, rtol=0)
-
-
 @torch.no_grad()
 def test_interfaces_embed_and_read_out_as_their_config_says(events):
     scaled = Interface(
@@ -365,6 +355,8 @@ def test_q_models_that_cannot_be_loaded_say_why(source, tmp_path):
     with pytest.raises(DamagedArtefact, match="holds no Q-model; make one with quantascope fit"):
         QModel.load(tmp_path)
     QModel(build(source), VOCABULARY).save(tmp_path, made_by="here")
+    with pytest.raises(RunMismatch, match="made by config here, not by there"):
+        QModel.load(tmp_path, made_by="there")
     with pytest.raises(RunMismatch, match="speaks another vocabulary of 44 symbols, not the 3 asked for"):
         QModel.load(tmp_path, vocabulary=("PAD", "BOS", "SEP"))
     with pytest.raises(RunMismatch, match="reads 44 symbols and the vocabulary has 2"):
@@ -372,14 +364,6 @@ def test_q_models_that_cannot_be_loaded_say_why(source, tmp_path):
     whole = (tmp_path / "qmodel.safetensors").read_bytes()
     (tmp_path / "qmodel.safetensors").write_bytes(whole[:-10])
     with pytest.raises(DamagedArtefact, match="damaged"):
-        QModel.load(tmp_path)
-    about = json.loads((tmp_path / "qmodel.json").read_text())
-    for broken in ({**about, "layers": "x"}, {key: value for key, value in about.items() if key != "width"}):
-        (tmp_path / "qmodel.json").write_text(json.dumps(broken))
-        with pytest.raises(DamagedArtefact, match="does not describe a recovered Q-model"):
-            QModel.load(tmp_path)
-    (tmp_path / "qmodel.json").write_text("[1]")
-    with pytest.raises(DamagedArtefact, match="does not describe a recovered Q-model"):
         QModel.load(tmp_path)
 
 

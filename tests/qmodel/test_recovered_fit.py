@@ -16,8 +16,8 @@ from quantascope.qmodel.recovered.fidelity import (
     through_time,
 )
 from quantascope.qmodel.recovered.fit import (
+    CheckpointReplay,
     Pool,
-    Replays,
     fit_config,
     fit_run,
     read_fit,
@@ -50,7 +50,7 @@ def fitted(tiny_fit):
 
 def test_existence_is_the_share_of_a_curve_before_a_step(source):
     factors, _ = read_factors(source)
-    replays = Replays.of(source, factors)
+    replays = CheckpointReplay.of(source, factors)
     np.testing.assert_allclose(replays.existence(0), 0)
     np.testing.assert_allclose(replays.existence(24), 1, rtol=1e-6)
     np.testing.assert_allclose(replays.existence(4), factors.cumulative[:, 0], rtol=1e-6)
@@ -58,7 +58,7 @@ def test_existence_is_the_share_of_a_curve_before_a_step(source):
 
 
 def test_replays_are_what_the_source_does_at_its_checkpoints(source):
-    replays = Replays.of(source, read_factors(source)[0])
+    replays = CheckpointReplay.of(source, read_factors(source)[0])
     parts = replays.all(Pool(), parts=2, seed=0)
     assert len(parts) == 3 * 2
     model = source.model(12)
@@ -73,7 +73,7 @@ def test_replays_are_what_the_source_does_at_its_checkpoints(source):
 
 @pytest.mark.parametrize("by", ["own", "final"])
 def test_inputs_of_the_pool_are_continued_by_the_source_and_have_no_labels(source, by):
-    replays = Replays.of(source, read_factors(source)[0])
+    replays = CheckpointReplay.of(source, read_factors(source)[0])
     (first, *_) = replays.all(Pool(numbers=9, inputs=5, continued_by=by), parts=1, seed=0)
     assert len(first.events) == 305
     assert first.labelled.sum() == source.events().count
@@ -114,7 +114,7 @@ def test_a_fit_that_is_killed_resumes_to_the_same_bits(source, fitted, tmp_path,
         patched.setattr(recovered_learner, "train", dying)
         with pytest.raises(KeyboardInterrupt):
             recovered_learner.fit_recovered(fitted.config, source, factors, tmp_path / "fit")
-    assert not (tmp_path / "fit" / "qmodel.json").exists()
+    assert not (tmp_path / "fit" / "qmodel.safetensors").exists()
     again = recovered_learner.fit_recovered(fitted.config, source, factors, tmp_path / "fit")
     for name, value in fitted.model.state_dict().items():
         assert torch.equal(value, again.model.state_dict()[name]), name
@@ -190,10 +190,10 @@ def test_what_is_missing_names_the_command_that_makes_it(tmp_path, source, tiny_
         read_fit(source, "distilled")
     factors, _ = read_factors(source)
     with pytest.raises(InvalidConfig, match="kept no checkpoints to replay; train it anew with --set replays=200"):
-        Replays.of(bare, factors)
+        CheckpointReplay.of(bare, factors)
     nothing = factors.chosen(np.zeros(len(factors), dtype=bool))
     with pytest.raises(InvalidConfig, match=r"has no factors; lower the threshold"):
-        Replays.of(source, nothing)
+        CheckpointReplay.of(source, nothing)
 
 
 def test_a_fit_that_diverges_says_so(source, tmp_path):

@@ -8,7 +8,7 @@ from torch import nn
 
 from quantascope.models.hugging_face import adapt, causal_lm_losses
 from quantascope.models.residual import Interface, ResidualModel
-from quantascope.qmodel.recovered.loss import RecoveryLoss, Replayed, divergence, reconstruction_error
+from quantascope.qmodel.recovered.loss import RecoveryLoss, ReplayedCheckpoint, divergence, reconstruction_error
 from quantascope.qmodel.recovered.model import RecoveredConfig, RecoveredQModel
 from quantascope.tasks.events import Events
 
@@ -37,7 +37,7 @@ def source() -> ResidualModel:
     return adapt(module)
 
 
-def fitted(batch: Replayed, interface: Interface, updates: int = 200) -> RecoveredQModel:
+def fitted(batch: ReplayedCheckpoint, interface: Interface, updates: int = 200) -> RecoveredQModel:
     """A Q-model of four quanta that are always active."""
     config = RecoveredConfig(writers=6)
     model = RecoveredQModel(layers=(0,) * 4, blocks=1, interface=interface, config=config, seed=0)
@@ -60,7 +60,7 @@ def variation(logits: torch.Tensor) -> float:
 
 def test_only_rotary_reads_tell_a_word_from_its_anagram(source):
     supports = torch.ones(4, EVENTS.count, dtype=torch.bool)
-    batch = Replayed.of(source, EVENTS, existence=torch.ones(4), supports=supports)
+    batch = ReplayedCheckpoint.of(source, EVENTS, existence=torch.ones(4), supports=supports)
     config = batch.interface.config
     assert config.rotary == 10_000.0
     blind = Interface.of(

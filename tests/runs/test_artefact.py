@@ -14,12 +14,12 @@ from quantascope.runs.artefact import (
     read_json,
     read_table,
     read_tensors,
-    write_bytes,
     write_json,
     write_table,
     write_tensors,
 )
 from quantascope.runs.errors import DamagedArtefact, RunMismatch, StorageFailed
+from quantascope.runs.files import write_bytes
 
 
 def test_each_format_gives_back_what_was_written(tmp_path):
@@ -60,7 +60,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_litter(tmp_path, monkeypatch, mo
 def test_a_size_limit_of_the_system_is_met_like_a_full_disk(tmp_path):
     """A real failing write, half way through the file."""
     program = (
-        "import sys; from pathlib import Path; from quantascope.runs.artefact import write_bytes\n"
+        "import sys; from pathlib import Path; from quantascope.runs.files import write_bytes\n"
         "try: write_bytes(Path(sys.argv[1]), bytes(1_000_000))\n"
         "except Exception as error: print(type(error).__name__, error)"
     )

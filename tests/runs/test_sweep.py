@@ -13,8 +13,9 @@ import torch
 from quantascope.runs.config import Config
 from quantascope.runs.engine import cores, local_engine
 from quantascope.runs.errors import EngineFailed, InvalidConfig
+from quantascope.runs.files import is_held
 from quantascope.runs.run_directory import RunDirectory
-from quantascope.runs.sweep import RunStatus, run_all
+from quantascope.runs.sweep import RunStatus, _work_noting_progress, run_all
 
 
 class Square(Config):
@@ -142,3 +143,36 @@ def test_workers_that_do_not_share_the_folder_are_found_out_before_they_train(tm
     ):
         run_all(keep_away, {tmp_path / "x": Square(number=1)}, engine=engine, steps=lambda job: 1)
     assert not list(tmp_path.rglob(".sweep-*"))
+
+
+SWEEP = """
+import sys, time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from quantascope.runs.config import Config
+from quantascope.runs.sweep import run_all
+
+class Wait(Config):
+    pass
+
+def wait(config, path, progress):
+    print("waiting", flush=True)
+    time.sleep(300)
+
+run_all(wait, {Path(sys.argv[1]) / "run": Wait()}, engine=ThreadPoolExecutor(1), steps=lambda job: 1)
+"""
+
+
+def test_a_killed_sweep_does_not_look_alive_and_its_ticket_is_removed(tmp_path):
+    with subprocess.Popen([sys.executable, "-c", SWEEP, str(tmp_path)], stdout=subprocess.PIPE) as sweep:
+        sweep.stdout.readline()
+        (ticket,) = tmp_path.glob("run/.sweep-*")
+        assert is_held(ticket)
+        sweep.kill()
+    assert ticket.exists()
+    assert not is_held(ticket)
+    with pytest.raises(EngineFailed, match="has ended"):
+        _work_noting_progress(write_square, Square(number=2), tmp_path / "late", ticket)
+    with ThreadPoolExecutor(1) as engine:
+        run_all(write_square, {tmp_path / "run": Square(number=2)}, engine=engine, steps=lambda job: 1)
+    assert list(tmp_path.rglob(".sweep-*")) == []

@@ -224,7 +224,7 @@ def test_distributed_checkpoints_are_refused_with_their_converter(tmp_path):
 def test_a_fifo_or_a_socket_is_refused_and_not_opened(tmp_path, monkeypatch):
     write(tmp_path / "foreign" / "step1.safetensors", 1)
     os.mkfifo(tmp_path / "foreign" / "step2.safetensors")
-    with pytest.raises(DamagedArtefact, match=r"step2\.safetensors is a FIFO, not a regular file; remove it"):
+    with pytest.raises(DamagedArtefact, match=r"step2\.safetensors is a FIFO, not a regular file; move it away"):
         Trajectory.open(tmp_path / "foreign")
     assert [(finding.kind, finding.step) for finding in audit(tmp_path / "foreign")] == [("unreadable", 2)]
     Recorder(nn.Linear(1, 1), tmp_path / "own", steps=1).step(0.1)

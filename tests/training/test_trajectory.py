@@ -144,7 +144,7 @@ def test_fewer_steps_of_a_trajectory_sum_the_rates_between_them(tmp_path):
 def test_a_step_that_is_there_twice_is_refused(tmp_path):
     for name in ("step-3.safetensors", "other-3.safetensors"):
         save_file({"weight": torch.zeros(1)}, tmp_path / name)
-    with pytest.raises(DamagedArtefact, match=r"step 3 is there twice, as .*; remove one"):
+    with pytest.raises(DamagedArtefact, match=r"step 3 is there twice, as .*; keep one"):
         Trajectory.open(tmp_path)
 
 

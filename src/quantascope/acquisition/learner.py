@@ -19,7 +19,6 @@ from quantascope.acquisition.learner_config import CohortLearner, HSPLearner, Le
 from quantascope.acquisition.times import THRESHOLD
 from quantascope.models import Cohort, TaskMLP
 from quantascope.models.device import CPU, find_device, moved
-from quantascope.runs.artefact import read_table, write_table
 from quantascope.runs.errors import Diverged
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory
@@ -70,8 +69,9 @@ def learn(
                 if not isinstance(config, CohortLearner) or len(config.widths) > 1:
                     raise
                 history = _nothing_measured(config)
-            write_table(path / METRICS, history.to_table(), made_by=run.hash)
-        return LearningCurves(config, History.from_table(read_table(path / METRICS, made_by=run.hash)))
+            history.save(path / METRICS, made_by=run.hash)
+        kept = History.load(path / METRICS, made_by=run.hash, values=("loss", "coefficient"))
+        return LearningCurves(config, kept)
 
 
 def batches_of(config: Learner, device: torch.device) -> Callable[[int], Batch]:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from quantascope.claims.result import Estimate, Result
-from quantascope.runs.artefact import write_json
 from quantascope.runs.config import Config
 from quantascope.runs.provenance import made_with
 from quantascope.runs.run_directory import RunDirectory
@@ -104,5 +103,5 @@ def reproduce(
         )
         software = {**made_with(), "trained_at": ", ".join(trained) or "nothing trained"}
         result = Result.of(claim.name, preset, config, figures, software)
-        write_json(folder / "result.json", result.to_json())
+        result.save(folder / "result.json")
     return Reproduction(result, config, evidence, folder)

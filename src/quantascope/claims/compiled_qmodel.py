@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from quantascope.claims.claim import Claim
-from quantascope.claims.guidance_runs import COURSES, Course, CourseRun, check_course, courses, take_course
+from quantascope.claims.guidance_runs import GuidanceOutcome, GuidanceRuns, by_seed, guidance_claim
 from quantascope.claims.result import Estimate
 from quantascope.guidance.learner import PLAIN, GuidedLearner
 from quantascope.qmodel.compiled.fit import PAPER_QMODEL, CompiledLearner, program_task
@@ -23,13 +22,13 @@ class CompiledQModelAccuracy(Config):
     seeds: Seeds = EIGHT_SEEDS
 
 
-def runs(config: CompiledQModelAccuracy) -> dict[str, Course]:
+def runs(config: CompiledQModelAccuracy) -> dict[str, GuidanceRuns]:
     """Both from every seed."""
     teachers = {"qmodel": config.learner, "narrow": config.narrow}
-    return courses(Course(teachers=teachers, students={"transformer": config.transformer}), config.seeds)
+    return by_seed(GuidanceRuns(teachers=teachers, students={"transformer": config.transformer}), config.seeds)
 
 
-def measure(config: CompiledQModelAccuracy, evidence: Mapping[str, CourseRun]) -> dict[str, Estimate]:
+def measure(config: CompiledQModelAccuracy, evidence: Mapping[str, GuidanceOutcome]) -> dict[str, Estimate]:
     """Exact accuracy under predicted and oracle routing, and that of the Transformer."""
     taught, found = program_task(config.learner.program), list(evidence.values())
     graph, over = taught.compiled.graph, Estimate.over_runs
@@ -69,7 +68,7 @@ def measure(config: CompiledQModelAccuracy, evidence: Mapping[str, CourseRun]) -
 
 SHORT = {"training.steps": 20, "training.schedule.decay_from": 10}
 
-CLAIM = Claim(
+CLAIM = guidance_claim(
     name="compiled-qmodel",
     says="a network with the shape of a program generalizes from 300 examples",
     presets={
@@ -83,9 +82,5 @@ CLAIM = Claim(
         "paper": CompiledQModelAccuracy(seeds=(0,)),
     },
     runs=runs,
-    prepare=check_course,
-    work=take_course,
-    steps=lambda course: course.steps,
     measure=measure,
-    shares=COURSES,
 )

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from quantascope.claims.claim import Claim
 from quantascope.claims.compiled_qmodel import PANELS
 from quantascope.claims.guidance_pair import compared, pair
-from quantascope.claims.guidance_runs import COURSES, Course, CourseRun, check_course, courses, take_course
+from quantascope.claims.guidance_runs import GuidanceOutcome, GuidanceRuns, by_seed, guidance_claim
 from quantascope.claims.guided_training import QUICK
 from quantascope.claims.result import Estimate
 from quantascope.guidance.learner import GuidedLearner
@@ -21,12 +20,12 @@ class GuidanceData(Config):
     seeds: Seeds = (0, 1, 2)
 
 
-def runs(config: GuidanceData) -> dict[str, Course]:
+def runs(config: GuidanceData) -> dict[str, GuidanceRuns]:
     """Both from every seed at every size."""
     return {
-        label: course
+        label: wanted
         for count in config.examples
-        for label, course in courses(
+        for label, wanted in by_seed(
             pair(config.learner.replace({"teacher.trained_on": f"training_{count}"})),
             config.seeds,
             f"examples-{count}-seed",
@@ -34,12 +33,12 @@ def runs(config: GuidanceData) -> dict[str, Course]:
     }
 
 
-def of_size(evidence: Mapping[str, CourseRun], count: int) -> list[CourseRun]:
+def of_size(evidence: Mapping[str, GuidanceOutcome], count: int) -> list[GuidanceOutcome]:
     """The runs of one size."""
     return [run for label, run in evidence.items() if label.startswith(f"examples-{count}-")]
 
 
-def measure(config: GuidanceData, evidence: Mapping[str, CourseRun]) -> dict[str, Estimate]:
+def measure(config: GuidanceData, evidence: Mapping[str, GuidanceOutcome]) -> dict[str, Estimate]:
     """Exact accuracy without and with guidance, and of the Q-model, at every size."""
     return {
         f"{panel}_{row}_{count}": figure
@@ -49,7 +48,7 @@ def measure(config: GuidanceData, evidence: Mapping[str, CourseRun]) -> dict[str
     }
 
 
-CLAIM = Claim(
+CLAIM = guidance_claim(
     name="guidance-data-efficiency",
     says="with a program's guidance a Transformer needs fewer examples",
     presets={
@@ -62,9 +61,5 @@ CLAIM = Claim(
         "paper": GuidanceData(),
     },
     runs=runs,
-    prepare=check_course,
-    work=take_course,
-    steps=lambda course: course.steps,
     measure=measure,
-    shares=COURSES,
 )

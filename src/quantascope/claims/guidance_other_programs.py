@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from quantascope.claims.claim import Claim
 from quantascope.claims.guidance_pair import compared, pair
-from quantascope.claims.guidance_runs import COURSES, Course, CourseRun, check_course, courses, take_course
+from quantascope.claims.guidance_runs import GuidanceOutcome, GuidanceRuns, by_seed, guidance_claim
 from quantascope.claims.guided_training import QUICK
 from quantascope.claims.result import Estimate
 from quantascope.guidance.learner import GuidedLearner
@@ -21,12 +20,12 @@ class GuidanceOtherPrograms(Config):
     seeds: Seeds = (0, 1, 2)
 
 
-def runs(config: GuidanceOtherPrograms) -> dict[str, Course]:
+def runs(config: GuidanceOtherPrograms) -> dict[str, GuidanceRuns]:
     """Every program from every seed."""
     return {
-        label: course
+        label: wanted
         for program in config.programs
-        for label, course in courses(pair(_learner(config, program)), config.seeds, f"{program}-seed").items()
+        for label, wanted in by_seed(pair(_learner(config, program)), config.seeds, f"{program}-seed").items()
     }
 
 
@@ -35,12 +34,12 @@ def _learner(config: GuidanceOtherPrograms, program: str) -> GuidedLearner:
     return config.learner.replace({"teacher.program": program, "model.blocks": levels})
 
 
-def of_program(evidence: Mapping[str, CourseRun], program: str) -> list[CourseRun]:
+def of_program(evidence: Mapping[str, GuidanceOutcome], program: str) -> list[GuidanceOutcome]:
     """The runs of one program."""
     return [run for label, run in evidence.items() if label.startswith(f"{program}-seed-")]
 
 
-def measure(config: GuidanceOtherPrograms, evidence: Mapping[str, CourseRun]) -> dict[str, Estimate]:
+def measure(config: GuidanceOtherPrograms, evidence: Mapping[str, GuidanceOutcome]) -> dict[str, Estimate]:
     """Exact accuracy without and with guidance, and of the Q-model, on every panel that a task reports."""
     figures, over = {}, Estimate.over_runs
     for program in config.programs:
@@ -53,7 +52,7 @@ def measure(config: GuidanceOtherPrograms, evidence: Mapping[str, CourseRun]) ->
     return figures
 
 
-CLAIM = Claim(
+CLAIM = guidance_claim(
     name="guidance-other-programs",
     says="guidance helps with programs other than English number names",
     presets={
@@ -66,9 +65,5 @@ CLAIM = Claim(
         "paper": GuidanceOtherPrograms(),
     },
     runs=runs,
-    prepare=check_course,
-    work=take_course,
-    steps=lambda course: course.steps,
     measure=measure,
-    shares=COURSES,
 )

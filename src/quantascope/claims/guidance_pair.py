@@ -2,19 +2,19 @@
 
 from collections.abc import Sequence
 
-from quantascope.claims.guidance_runs import Course, CourseRun
+from quantascope.claims.guidance_runs import GuidanceOutcome, GuidanceRuns
 from quantascope.claims.result import Estimate
 from quantascope.guidance.learner import GuidedLearner
 
 
-def pair(guided: GuidedLearner) -> Course:
-    """The course of both."""
-    return Course(
+def pair(guided: GuidedLearner) -> GuidanceRuns:
+    """The runs of both."""
+    return GuidanceRuns(
         teachers={"qmodel": guided.teacher}, students={"ce": guided.replace({"weight": 0.0}), "guided": guided}
     )
 
 
-def compared(found: Sequence[CourseRun], panel: str, about: str) -> dict[str, Estimate]:
+def compared(found: Sequence[GuidanceOutcome], panel: str, about: str) -> dict[str, Estimate]:
     """Exact accuracy of both on a panel, that of the Q-model, and the paired gain."""
     key, over = f"{panel}_exact", Estimate.over_runs
     ce, guided = ([100 * run.students[row].accuracy[key] for run in found] for row in ("ce", "guided"))

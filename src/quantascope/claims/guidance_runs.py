@@ -1,13 +1,16 @@
-"""A course: Q-models of one or more programs' traces, and Transformers that learn with or without one of them.
+"""Guidance runs: Q-models of one or more programs' traces, and Transformers that learn with or without one.
 
-Every Q-model and every Transformer has a run directory of its own beside the course's, named after its config, so
-that courses which hold the same run make it once.
+Every Q-model and every Transformer has a run directory of its own, named after its config, so that claims which
+need the same run make it once.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
+from quantascope.claims.claim import Claim
+from quantascope.claims.result import Estimate
 from quantascope.guidance.guide import GuidedRun, check_guidance, learn_guided
 from quantascope.guidance.learner import GuidedLearner
 from quantascope.qmodel.compiled.fit import CompiledLearner, CompiledRun, learn_compiled, program_task
@@ -15,12 +18,14 @@ from quantascope.runs.config import Config
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory
 
-COURSES = "guidance"
+GUIDANCE = "guidance"
 """Where claims keep the runs that they share."""
 
 
-class Course(Config):
+class GuidanceRuns(Config):
     """Teachers and students by name; a guided student's own teacher is trained whether it is named or not."""
+
+    KIND: ClassVar[str] = "Course"
 
     teachers: dict[str, CompiledLearner]
     students: dict[str, GuidedLearner]
@@ -38,15 +43,17 @@ class Course(Config):
 
 
 @dataclass(frozen=True, eq=False)
-class CourseRun:
-    """What became of a course."""
+class GuidanceOutcome:
+    """The trained teachers and students by name."""
 
     teachers: dict[str, CompiledRun]
     students: dict[str, GuidedRun]
 
 
-def take_course(course: Course, path: Path, progress: Progress | None = None, *, device: str = "cpu") -> CourseRun:
-    """Train, or take up, or just read all runs of a course; they stand beside `path`."""
+def learn_guidance_runs(
+    wanted: GuidanceRuns, path: Path, progress: Progress | None = None, *, device: str = "cpu"
+) -> GuidanceOutcome:
+    """Train, resume or read all runs; their folders are beside `path`."""
     done = 0
 
     def noting(steps: int) -> Progress:
@@ -59,13 +66,13 @@ def take_course(course: Course, path: Path, progress: Progress | None = None, *,
 
         return note
 
-    run = RunDirectory.open(path, course)
+    run = RunDirectory.open(path, wanted)
     with run.locked():
         teachers = {
             teacher: learn_compiled(
                 teacher, _beside(path, "teacher", teacher), noting(teacher.training.steps), device=device
             )
-            for teacher in course.every_teacher
+            for teacher in wanted.every_teacher
         }
         students = {
             name: learn_guided(
@@ -75,31 +82,53 @@ def take_course(course: Course, path: Path, progress: Progress | None = None, *,
                 noting(student.training.steps),
                 device=device,
             )
-            for name, student in course.students.items()
+            for name, student in wanted.students.items()
         }
-    return CourseRun({name: teachers[teacher] for name, teacher in course.teachers.items()}, students)
+    return GuidanceOutcome({name: teachers[teacher] for name, teacher in wanted.teachers.items()}, students)
 
 
-def check_course(course: Course) -> None:
-    """Refuse a course that cannot be taken: a program that does not compile, a panel that is not there."""
-    for one in (*course.every_teacher, *(student.teacher for student in course.students.values())):
+def check_guidance_runs(wanted: GuidanceRuns) -> None:
+    """Refuse a program that does not compile, and a panel that is not there."""
+    for one in (*wanted.every_teacher, *(student.teacher for student in wanted.students.values())):
         program_task(one.program).task.panel(one.trained_on)
-    for student in course.students.values():
+    for student in wanted.students.values():
         check_guidance(student, program_task(student.teacher.program))
 
 
-def seeded(course: Course, seed: int) -> Course:
-    """The same course from another seed, of networks and teachers alike."""
+def seeded(wanted: GuidanceRuns, seed: int) -> GuidanceRuns:
+    """The same runs from another seed, of networks and teachers alike."""
     change = {"seed": seed}
-    return Course(
-        teachers={name: one.replace(change) for name, one in course.teachers.items()},
-        students={name: one.replace({**change, "teacher.seed": seed}) for name, one in course.students.items()},
+    return GuidanceRuns(
+        teachers={name: one.replace(change) for name, one in wanted.teachers.items()},
+        students={name: one.replace({**change, "teacher.seed": seed}) for name, one in wanted.students.items()},
     )
 
 
-def courses(course: Course, seeds: Iterable[int], label: str = "seed") -> dict[str, Course]:
-    """The course from every seed, by label."""
-    return {f"{label}-{seed}": seeded(course, seed) for seed in seeds}
+def by_seed(wanted: GuidanceRuns, seeds: Iterable[int], label: str = "seed") -> dict[str, GuidanceRuns]:
+    """The runs from every seed, by label."""
+    return {f"{label}-{seed}": seeded(wanted, seed) for seed in seeds}
+
+
+def guidance_claim(
+    *,
+    name: str,
+    says: str,
+    presets: Mapping[str, Any],
+    runs: Callable[[Any], Mapping[str, GuidanceRuns]],
+    measure: Callable[[Any, Mapping[str, GuidanceOutcome]], Mapping[str, Estimate]],
+) -> Claim:
+    """A claim about Q-models of programs and the Transformers that they guide."""
+    return Claim(
+        name=name,
+        says=says,
+        presets=presets,
+        runs=runs,
+        prepare=check_guidance_runs,
+        work=learn_guidance_runs,
+        steps=lambda wanted: wanted.steps,
+        measure=measure,
+        shares=GUIDANCE,
+    )
 
 
 def _beside(path: Path, kind: str, config: Config) -> Path:

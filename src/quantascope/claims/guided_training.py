@@ -15,9 +15,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from quantascope.claims.claim import Claim
 from quantascope.claims.compiled_qmodel import EIGHT_SEEDS, PANELS, SHORT
-from quantascope.claims.guidance_runs import COURSES, Course, CourseRun, check_course, courses, take_course
+from quantascope.claims.guidance_runs import GuidanceOutcome, GuidanceRuns, by_seed, guidance_claim
 from quantascope.claims.result import Estimate
 from quantascope.guidance.alignment import event_updates, level_sums, linear_cka
 from quantascope.guidance.learner import PLAIN, Control, GuidedLearner
@@ -48,7 +47,7 @@ class GuidedTraining(Config):
     seeds: Seeds = EIGHT_SEEDS
 
 
-def runs(config: GuidedTraining) -> dict[str, Course]:
+def runs(config: GuidedTraining) -> dict[str, GuidanceRuns]:
     """Every row from every seed."""
     students = {
         "ce": config.plain.replace({"weight": 0.0}),
@@ -60,10 +59,10 @@ def runs(config: GuidedTraining) -> dict[str, Course]:
         **{control: config.plain.replace({"control": control}) for control in config.controls},
     }
     teachers = {"plain": config.plain.teacher, "ours": config.ours.teacher}
-    return courses(Course(teachers=teachers, students=students), config.seeds)
+    return by_seed(GuidanceRuns(teachers=teachers, students=students), config.seeds)
 
 
-def measure(config: GuidedTraining, evidence: Mapping[str, CourseRun]) -> dict[str, Estimate]:
+def measure(config: GuidedTraining, evidence: Mapping[str, GuidanceOutcome]) -> dict[str, Estimate]:
     """Exact accuracy of every row, paired differences with cross-entropy alone, and held-out alignment."""
     found, over = list(evidence.values()), Estimate.over_runs
     rows = [row for row in ROWS if row in found[0].students]
@@ -92,7 +91,7 @@ def measure(config: GuidedTraining, evidence: Mapping[str, CourseRun]) -> dict[s
 
 
 @torch.no_grad()
-def alignment(run: CourseRun, row: str) -> Float[Tensor, "blocks levels"]:
+def alignment(run: GuidanceOutcome, row: str) -> Float[Tensor, "blocks levels"]:
     """Linear CKA of what each block adds with each level of the Q-model, on numbers that neither has seen."""
     teacher = run.teachers["ours" if row == "ours" else "plain"]
     task = program_task(teacher.config.program).task
@@ -104,7 +103,7 @@ def alignment(run: CourseRun, row: str) -> Float[Tensor, "blocks levels"]:
 
 QUICK = {"training.steps": 10, **{f"teacher.{key}": value for key, value in SHORT.items()}}
 
-CLAIM = Claim(
+CLAIM = guidance_claim(
     name="guided-training",
     says="a removable program target makes an ordinary Transformer generalize",
     presets={
@@ -115,9 +114,5 @@ CLAIM = Claim(
         "paper": GuidedTraining(seeds=(0,)),
     },
     runs=runs,
-    prepare=check_course,
-    work=take_course,
-    steps=lambda course: course.steps,
     measure=measure,
-    shares=COURSES,
 )

@@ -9,18 +9,14 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from quantascope.claims.claim import Claim
-from quantascope.claims.recover_quanta import SOURCES
 from quantascope.claims.recovered_models import (
     FULL_MODELS,
     PAPER_MODELS,
     QUICK_MODELS,
     FittedSource,
     RecoveredModels,
-    fitted_source,
     over_sources,
-    runs,
-    total_updates,
+    recovered_claim,
 )
 from quantascope.claims.recovered_qmodel import PRESET_NAMES
 from quantascope.claims.result import Estimate
@@ -120,7 +116,7 @@ def _over_examples(says: str, found: Effect) -> Estimate:
     return Estimate(says, "points", (value,), 0, value, low, high, (low, high))
 
 
-CLAIM = Claim(
+CLAIM = recovered_claim(
     name="message-interventions",
     says="deleting or replacing messages degrades the Q-model",
     presets={
@@ -128,10 +124,5 @@ CLAIM = Claim(
         "full": MessageInterventions(),
         "paper": MessageInterventions(models=PAPER_MODELS),
     },
-    runs=lambda config: runs(config.models),
-    prepare=lambda job: [fit.training for fit in job.fits],
-    work=fitted_source,
-    steps=total_updates,
     measure=measure,
-    shares=SOURCES,
 )

@@ -8,9 +8,8 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
-from quantascope.claims.claim import Claim
-from quantascope.claims.recover_quanta import QUICK, SOURCES
-from quantascope.claims.recovered_models import FittedSource, QModelFits, fitted_source, total_updates
+from quantascope.claims.recover_quanta import QUICK
+from quantascope.claims.recovered_models import FittedSource, QModelFits, recovered_claim
 from quantascope.claims.result import Estimate
 from quantascope.qmodel.recovered.fidelity import fidelity, gate_fidelity, parameter_share
 from quantascope.qmodel.recovered.fit import FIT_PRESETS, RecoveredFit, RecoveredRun
@@ -80,7 +79,7 @@ def measure(config: QModelFrontier, evidence: Mapping[str, FittedSource]) -> dic
     return figures
 
 
-CLAIM = Claim(
+CLAIM = recovered_claim(
     name="qmodel-frontier",
     says="what more writers, parameters and inputs buy",
     presets={
@@ -92,10 +91,6 @@ CLAIM = Claim(
         "full": QModelFrontier(),
         "paper": QModelFrontier(base=FIT_PRESETS["distilled"]),
     },
-    runs=lambda config: {"frontier": config.job},
-    prepare=lambda job: [fit.training for fit in job.fits],
-    work=fitted_source,
-    steps=total_updates,
+    jobs=lambda config: {"frontier": config.job},
     measure=measure,
-    shares=SOURCES,
 )

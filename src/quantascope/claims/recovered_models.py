@@ -3,8 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from quantascope.claims.recover_quanta import QUICK
+from quantascope.claims.claim import Claim
+from quantascope.claims.recover_quanta import QUICK, SOURCES
 from quantascope.claims.result import Estimate
 from quantascope.discovery import factorize
 from quantascope.discovery.measure import measure_field
@@ -102,6 +104,28 @@ def _later(progress: Progress | None, before: int) -> Progress | None:
 def total_updates(config: QModelFits) -> int:
     """Updates of all fits to a source."""
     return sum(fit.updates for fit in config.fits)
+
+
+def recovered_claim(
+    *,
+    name: str,
+    says: str,
+    presets: Mapping[str, Any],
+    measure: Callable[[Any, Mapping[str, FittedSource]], Mapping[str, Estimate]],
+    jobs: Callable[[Any], Mapping[str, QModelFits]] = lambda config: runs(config.models),
+) -> Claim:
+    """A claim about the Q-models of sources; by default those of the config's `models`."""
+    return Claim(
+        name=name,
+        says=says,
+        presets=presets,
+        runs=jobs,
+        prepare=lambda job: [fit.training for fit in job.fits],
+        work=fitted_source,
+        steps=total_updates,
+        measure=measure,
+        shares=SOURCES,
+    )
 
 
 def over_sources(

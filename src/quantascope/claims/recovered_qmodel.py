@@ -8,19 +8,15 @@ the paper's own, of which a sixth was trained on, stands beside it.
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 
-from quantascope.claims.claim import Claim
-from quantascope.claims.recover_quanta import SOURCES
 from quantascope.claims.recovered_models import (
     FULL_MODELS,
     PAPER_MODELS,
     QUICK_MODELS,
     FittedSource,
     RecoveredModels,
-    fitted_source,
     over_fits,
     over_sources,
-    runs,
-    total_updates,
+    recovered_claim,
 )
 from quantascope.claims.result import Estimate
 from quantascope.qmodel.recovered.fidelity import (
@@ -51,7 +47,7 @@ def seen(run: RecoveredRun, panel: str) -> Fidelity:
 
 def time_after_burst(run: RecoveredRun, column: str = "agreement") -> list[float]:
     """A share at every replayed step after the first acquisition burst, in percent."""
-    factors = run.replays.factors
+    factors = run.replay.factors
     table = after_first_burst(through_time(run), run.source.steps, factors.cumulative)
     return [100 * share for share in table[column]]
 
@@ -126,7 +122,7 @@ _THROUGH_TIME = (
     ("overlap", "_overlap", "overlap of predictions after the first burst"),
 )
 
-CLAIM = Claim(
+CLAIM = recovered_claim(
     name="recovered-qmodel",
     says="an executable Q-model follows its source with a third of the parameters",
     presets={
@@ -134,10 +130,5 @@ CLAIM = Claim(
         "full": RecoveredQModelClaim(),
         "paper": RecoveredQModelClaim(models=PAPER_MODELS),
     },
-    runs=lambda config: runs(config.models),
-    prepare=lambda job: [fit.training for fit in job.fits],
-    work=fitted_source,
-    steps=total_updates,
     measure=measure,
-    shares=SOURCES,
 )

@@ -2,13 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, SupportsFloat
 
 import numpy as np
 from jaxtyping import Float, Num
 from scipy import stats
 
+from quantascope.runs.artefact import read_record, write_record
 from quantascope.runs.config import Config, fingerprint
+from quantascope.runs.errors import DamagedArtefact
+
+_RESTORE = "restore it, or reproduce the claim again"
 
 
 @dataclass(frozen=True)
@@ -129,6 +134,23 @@ class Result:
     def to_json(self) -> dict[str, Any]:
         """As JSON, with the hash of the config that it belongs to."""
         return {**asdict(self), "hash": fingerprint(self.config)}
+
+    def save(self, path: Path) -> None:
+        """Keep it, with the hash of its config and a digest."""
+        write_record(path, self.to_json(), made_by=fingerprint(self.config))
+
+    @classmethod
+    def load(cls, path: Path) -> "Result":
+        """The result in a file."""
+        values = read_record(path, made_by=None, remedy=_RESTORE)
+        try:
+            found = cls.from_json(values)
+            known = values["hash"] == fingerprint(found.config)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise DamagedArtefact(f"{path} is not a result of quantascope ({error}); {_RESTORE}") from error
+        if not known:
+            raise DamagedArtefact(f"{path} has another config than the one of its hash; {_RESTORE}")
+        return found
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "Result":

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from quantascope.claims.result import Estimate, Result
-from quantascope.runs.artefact import read_json
 from quantascope.runs.errors import DamagedArtefact
 
 Verdict = Literal["reproduced", "differs", "not run", "new"]
@@ -111,11 +110,10 @@ def read_results(results: Path) -> dict[str, Result]:
     """The committed result of each claim: not a quick one if there is another, then the one with most runs."""
     found: dict[str, Result] = {}
     for file in sorted(results.glob("*.json")):
-        try:
-            result = Result.from_json(read_json(file))
-            worth = _worth(result)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise DamagedArtefact(f"{file} is not a result of quantascope ({error}); remove it") from error
+        result = Result.load(file)
+        if result.preset not in WORTH:
+            raise DamagedArtefact(f"{file} has an unknown preset '{result.preset}'; restore it")
+        worth = _worth(result)
         held = found.get(result.claim)
         if held is None or worth < _worth(held):
             found[result.claim] = result

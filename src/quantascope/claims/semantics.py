@@ -112,7 +112,7 @@ def explained_source(
 
     with run.locked():
         return ExplainedSource(
-            explained(FACTORS, factor_subject(first.source, first.replays.factors, first.config.rule)),
+            explained(FACTORS, factor_subject(first.source, first.replay.factors, first.config.rule)),
             {
                 preset: [
                     explained(f"{preset}-{one.config.seed}", qmodel_subject(one)) for one in fitted.of(preset)

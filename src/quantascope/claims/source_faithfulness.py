@@ -7,18 +7,14 @@ Each writer is silenced in the Q-model, and what it wrote is taken away in the s
 from collections.abc import Mapping
 from functools import lru_cache
 
-from quantascope.claims.claim import Claim
-from quantascope.claims.recover_quanta import SOURCES
 from quantascope.claims.recovered_models import (
     FULL_MODELS,
     PAPER_MODELS,
     QUICK_MODELS,
     FittedSource,
     RecoveredModels,
-    fitted_source,
     over_sources,
-    runs,
-    total_updates,
+    recovered_claim,
 )
 from quantascope.claims.recovered_qmodel import PRESET_NAMES
 from quantascope.claims.result import Estimate
@@ -71,7 +67,7 @@ def measure(config: SourceFaithfulness, evidence: Mapping[str, FittedSource]) ->
     return figures
 
 
-CLAIM = Claim(
+CLAIM = recovered_claim(
     name="source-faithfulness",
     says="what writers write matters to the source as the Q-model predicts",
     presets={
@@ -79,10 +75,5 @@ CLAIM = Claim(
         "full": SourceFaithfulness(),
         "paper": SourceFaithfulness(models=PAPER_MODELS),
     },
-    runs=lambda config: runs(config.models),
-    prepare=lambda job: [fit.training for fit in job.fits],
-    work=fitted_source,
-    steps=total_updates,
     measure=measure,
-    shares=SOURCES,
 )

@@ -8,7 +8,8 @@ from quantascope.claims.claim import Reproduction
 from quantascope.claims.result import Result
 from quantascope.claims.scoreboard import COLUMNS, MECHANISM_COLUMNS, Row, mechanism, number, span
 from quantascope.report.tables import console, text_table
-from quantascope.runs.artefact import write_bytes, write_json
+from quantascope.runs.errors import InvalidConfig
+from quantascope.runs.files import write_bytes
 
 _COLOURS = {"reproduced": "green", "differs": "yellow", "new": "cyan"}
 _ROOM_FOR_RANGE = 100
@@ -49,10 +50,17 @@ def print_scoreboard(rows: list[Row]) -> None:
         out.print(table)
 
 
-def publish_result(done: Reproduction, results: Path) -> None:
-    """Copy a result and its figure to the folder of committed results."""
+def _measured(result: Result) -> tuple[object, object]:
+    return result.config, result.figures
+
+
+def publish_result(done: Reproduction, results: Path, *, replace: bool = False) -> None:
+    """Copy a result and its figure to the folder of committed results; another one is replaced only if asked."""
     result = done.result
     name = f"{result.claim}-{result.preset}"
+    file = results / f"{name}.json"
+    if file.exists() and not replace and _measured(Result.load(file)) != _measured(result):
+        raise InvalidConfig(f"{file} holds another result; add --replace to replace it, or publish elsewhere")
     for suffix in (".png", ".svg"):
         write_bytes(results / "figures" / f"{name}{suffix}", (done.folder / f"figure{suffix}").read_bytes())
-    write_json(results / f"{name}.json", result.to_json())
+    result.save(file)

@@ -1,6 +1,5 @@
 """Commands about the paper's claims."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -9,6 +8,7 @@ import tyro
 from quantascope.claims import NAMES
 from quantascope.cli.arguments import Changes, Folder, parse_changes, print_json
 from quantascope.cli.compute import ALL_CORES, Compute, ComputeFlags
+from quantascope.report.text import say
 from quantascope.runs.engine import LOCAL, use_threads
 from quantascope.runs.errors import InvalidConfig
 
@@ -27,6 +27,7 @@ def reproduce(
     out: Folder = None,
     compute: ComputeFlags = ALL_CORES,
     publish: Folder = None,
+    replace: bool = False,
     json: bool = False,
 ) -> None:
     """Reproduce a claim of the paper: train, measure, draw.
@@ -40,6 +41,7 @@ def reproduce(
         set_: Change settings of the preset, as in --set learner.training.steps=500.
         out: Folder for runs, result and figure; runs/CLAIM/PRESET if not given.
         publish: Also copy result and figure into this folder of committed results.
+        replace: Replace another result that was published there.
         json: Print the result as JSON instead of a table.
     """
     from quantascope.claims.claim import reproduce as run
@@ -72,12 +74,12 @@ def reproduce(
         )
     figure = write_figure(done)
     if publish:
-        publish_result(done, publish)
+        publish_result(done, publish, replace=replace)
     if json:
         print_json(done.result.to_json())
     else:
         print_result(done.result)
-        print(f"result  {folder / 'result.json'}\nfigure  {figure}")
+        say(f"result  {folder / 'result.json'}\nfigure  {figure}")
 
 
 def _announce_cost(claim: Any, config: Any, compute: Compute) -> None:
@@ -90,10 +92,9 @@ def _announce_cost(claim: Any, config: Any, compute: Compute) -> None:
     cost = claim.cost(jobs, processes, compute.device if local else "cpu")
     several = "process" if processes == 1 else "processes"
     where = f"{processes} {several} of this machine" if local else "one process like those of this machine"
-    print(
+    say(
         f"{len(jobs)} runs of up to {max(claim.steps(job) for job in jobs):,} steps: about {cost} on {where}",
-        file=sys.stderr,
-        flush=True,
+        aside=True,
     )
 
 
@@ -129,6 +130,6 @@ def scoreboard(
     if json:
         print_json([row.to_json() for row in rows])
     elif markdown:
-        print(as_markdown([row for row in rows if row.verdict != "not run"]))
+        say(as_markdown([row for row in rows if row.verdict != "not run"]))
     else:
         print_scoreboard(rows)

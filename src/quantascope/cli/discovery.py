@@ -3,7 +3,6 @@
 WHERE is a run folder, `FILE.py:NAME` of a `Source`, or a folder of Hugging Face checkpoints.
 """
 
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -12,6 +11,7 @@ import tyro
 
 from quantascope.cli.arguments import Changes, File, FitPreset, Number, ProgramName, parse_changes, print_json
 from quantascope.cli.compute import ALL_CORES, ONE_PROCESS, ComputeFlags, Device, ProcessFlags
+from quantascope.report.text import complain, say
 
 Where = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="WHERE")]
 TaskFile = Annotated[str | None, tyro.conf.arg(name="task", metavar="FILE.py:TASK", help_behavior_hint="")]
@@ -61,7 +61,7 @@ def audit(
     if json:
         print_json(report.to_json())
     else:
-        print(report.text())
+        say(report.text())
     return 1 if report.findings else 0
 
 
@@ -108,7 +108,7 @@ def discover(
     asked = {"data": data, "length": length, "examples": examples, "branch": branch}
     source = open_source(where, task=task, **asked, device=compute.device)
     if cost := announced_cost(source, rule, memory=memory * 1e9):
-        print(f"quantascope: training events: {cost}", file=sys.stderr)
+        complain(f"training events: {cost}")
     with compute.pool() as executor, intervals() as progress:
         found = find(
             source,
@@ -125,7 +125,7 @@ def discover(
         print_json(discovery_json(found))
     else:
         print_discovery(found)
-        print(f"factors  {factors}\nfigure   {figure}")
+        say(f"factors  {factors}\nfigure   {figure}")
 
 
 def fit(
@@ -164,7 +164,7 @@ def fit(
     if json:
         print_json(outcome)
     else:
-        print(qmodel_text(outcome))
+        say(qmodel_text(outcome))
 
 
 def explain(
@@ -222,9 +222,9 @@ def explain(
         print_json(found.to_json())
     else:
         print_explanation(found)
-        print(f"table  {table}\ntext   {text}")
+        say(f"table  {table}\ntext   {text}")
     if subject.warning:
-        print(f"quantascope: warning: {subject.warning}", file=sys.stderr)
+        complain(f"warning: {subject.warning}")
 
 
 def trace(
@@ -261,7 +261,7 @@ def trace(
         print_json(followed.to_json())
     else:
         print_trace(followed)
-        print(f"figure  {figure}")
+        say(f"figure  {figure}")
 
 
 def intervene(
@@ -317,4 +317,4 @@ def intervene(
         print_json(done.to_json())
     else:
         print_interventions(done)
-        print(f"figure  {figure}")
+        say(f"figure  {figure}")

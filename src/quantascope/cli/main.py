@@ -20,6 +20,7 @@ from quantascope.cli.discovery import audit, discover, explain, fit, intervene, 
 from quantascope.cli.dynamics import simulate
 from quantascope.cli.programs import compile, guide
 from quantascope.cli.training import train
+from quantascope.report.text import complain
 from quantascope.runs.errors import InvalidConfig, QuantascopeError
 
 COMMANDS = (
@@ -41,33 +42,49 @@ COMMANDS = (
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; 0 or its own code, or 2 for an error that the user can mend, or 130 for an interrupt."""
     try:
+        # What an output of another encoding cannot show is written as it would be in a program.
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")
         # An end by the system is met like one by the user: workers go, and the last saved state stays.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         if (sys.argv[1:] if arguments is None else arguments) == ["--version"]:
             print(f"quantascope {importlib.metadata.version('quantascope')}")
             return 0
         with _warnings_in_a_line():
-            return _parse(arguments)() or 0
+            code = _parse(arguments)() or 0
+            sys.stdout.flush()
+            return code
     except QuantascopeError as error:
-        print(f"quantascope: {error}", file=sys.stderr)
+        complain(str(error))
         return 2
     except KeyboardInterrupt:
         # Workers may still be in a long step before they save; who asks again does not want to wait for them.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: [worker.kill() for worker in multiprocessing.active_children()])
-        print("quantascope: interrupted; run the same command to resume", file=sys.stderr)
+        complain("interrupted; run the same command to resume")
         return 130
     except BrokenPipeError:
         # A reader such as `head` has gone; there is nobody left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 0
+    except OSError as error:
+        _discard_output()
+        named = f"{error.filename}: " if error.filename else ""
+        complain(f"{named}{error.strerror or error}; free space, or mend permissions")
+        return 2
+
+
+def _discard_output() -> None:
+    """Nothing more can be written; what is left would fail again at exit."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextlib.contextmanager
 def _warnings_in_a_line() -> Iterator[None]:
     """Warnings as errors are shown: without the place in the code."""
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: print(f"quantascope: warning: {message}", file=sys.stderr)
+        warnings.showwarning = lambda message, *_, **__: complain(f"warning: {message}")
         yield
 
 

@@ -7,6 +7,7 @@ import tyro
 
 from quantascope.cli.arguments import Changes, File, Folder, Number, ProgramName, parse_changes, print_json
 from quantascope.cli.compute import ONE_PROCESS, ProcessFlags
+from quantascope.report.text import say
 
 
 def compile(
@@ -90,4 +91,4 @@ def guide(
     if json:
         print_json(guided_json(out, done))
     else:
-        print(guided_text(out, done))
+        say(guided_text(out, done))

@@ -7,6 +7,7 @@ import tyro
 
 from quantascope.cli.arguments import Changes, File, Number, ProgramName, parse_changes, print_json
 from quantascope.cli.compute import ONE_PROCESS, ProcessFlags
+from quantascope.report.text import say
 from quantascope.runs.errors import InvalidConfig
 
 
@@ -38,15 +39,15 @@ def train(
         raise InvalidConfig(f"a program has no effect on {task}; leave out --program, or train compiled")
     changes = ({} if program is None else {"program": program}) | parse_changes(set_)
     if task == "hsp":
-        outcome, shown = _train_forest(out, config, changes, seed, process.device)
+        outcome, text = _train_forest(out, config, changes, seed, process.device)
     elif task == "compiled":
-        outcome, shown = _train_compiled(out, config, changes, seed, process.device)
+        outcome, text = _train_compiled(out, config, changes, seed, process.device)
     else:
-        outcome, shown = _train_source(task, out, config, changes, seed, process.device)
+        outcome, text = _train_source(task, out, config, changes, seed, process.device)
     if json:
         print_json(outcome)
     else:
-        print(shown)
+        say(text)
 
 
 def _train_forest(

@@ -10,7 +10,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import polars as pl
@@ -28,6 +28,7 @@ from quantascope.discovery.factorize import (
 from quantascope.discovery.factors import Factors
 from quantascope.discovery.field import PriorityField, Rule
 from quantascope.discovery.measure import FieldProgress, measure_field
+from quantascope.discovery.memory import check_budget
 from quantascope.discovery.ordering import improvement_correlation
 from quantascope.runs.artefact import read_facts
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig
@@ -48,8 +49,7 @@ def discover(
 ) -> "Discovery":
     """Measure the source's training events and a held-out panel, and factor the former."""
     check_threshold(threshold)
-    if not memory > 0:
-        raise InvalidConfig(f"a memory budget of {memory / 1e9:g} GB is too little; give more than 0")
+    check_budget(memory)
     panel = held_out_panel(source, panel)
     with source.locked():
         trained, held_out = (
@@ -216,7 +216,13 @@ def read_factors(source: Source) -> tuple[Factors, dict[str, Any]]:
     file = source.folder / FACTORS
     if not file.exists():
         raise DamagedArtefact(f"{source.folder} has no factors; find them with quantascope discover")
-    return Factors.load(file, made_by=source.identity), read_facts(file)
+    factors, facts = Factors.load(file, made_by=source.identity), read_facts(file)
+    known = facts.get("rule") in get_args(Rule) and isinstance(facts.get("threshold"), int | float)
+    if not known or "reliable" not in facts:
+        raise DamagedArtefact(f"{file} does not say how its factors were found; find them again")
+    if len(factors) and (last := factors.layer.max()) >= len(source.layers):
+        raise DamagedArtefact(f"{file} has factors of layer {last}, and there are {len(source.layers)} layers")
+    return factors, facts
 
 
 def typical_words(labels: Sequence[str], inside: Bool[np.ndarray, " events"], most: int = 4) -> list[str]:

@@ -15,8 +15,15 @@ from jaxtyping import Bool, Float, Int
 
 from quantascope.runs.artefact import read_tensors, write_tensors
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig
+from quantascope.runs.structure import check_tensors
 
-_TENSORS = ("layer", "supports", "curves", "explained")
+_TENSORS = {
+    "layer": "int factors",
+    "supports": "bool factors events",
+    "curves": "float factors intervals",
+    "explained": "float factors",
+}
+_AGAIN = "find them again with quantascope discover"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -103,8 +110,9 @@ class Factors:
     @classmethod
     def load(cls, path: Path, *, made_by: str | None) -> "Factors":
         """Read them; `made_by` is the expected config hash, or None for any."""
-        tensors, _ = read_tensors(path, made_by=made_by)
-        missing = [name for name in _TENSORS if name not in tensors]
-        if missing:
-            raise DamagedArtefact(f"{path} has no tensor '{missing[0]}'; factor the priority field again")
-        return cls(**{name: tensors[name].numpy() for name in _TENSORS})
+        tensors, _ = read_tensors(path, made_by=made_by, remedy=_AGAIN)
+        check_tensors(path, tensors, _TENSORS, remedy=_AGAIN)
+        try:
+            return cls(**{name: tensors[name].numpy() for name in _TENSORS})
+        except InvalidConfig as error:
+            raise DamagedArtefact(f"{path} holds no factors: {error}") from error

@@ -18,8 +18,8 @@ and the path rule moves the parameters first and then the buffers, whose credit 
 import math
 import pickle
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, CancelledError, Executor
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -36,7 +36,10 @@ from quantascope.discovery.linearized import Derivatives, Linearized, NotTwiceDi
 from quantascope.discovery.memory import Footprint
 from quantascope.models.device import CPU, find_device
 from quantascope.runs.artefact import read_tensors, write_tensors
+from quantascope.runs.engine import engine_failure
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
+from quantascope.runs.files import RUN_AGAIN
+from quantascope.runs.structure import check_tensors, is_named
 from quantascope.sources.losses import EventLosses, ModuleLosses, TiedLosses, examples_digest
 from quantascope.tasks.task import Examples
 from quantascope.training import Trajectory
@@ -44,6 +47,12 @@ from quantascope.training import Trajectory
 Groups = Mapping[str, str | Sequence[str]]
 """Layers by name: parameter names, or patterns with * and ?, of each."""
 
+_TENSORS = {
+    "steps": "int checkpoints",
+    "values": "float layers events intervals",
+    "other": "float events intervals",
+    "losses": "float events checkpoints",
+}
 LEAST_CORRELATION = 0.8
 """A field is reliable if its sum is within a factor of two of the loss change, and follows it event by event."""
 
@@ -105,7 +114,7 @@ class PriorityField:
 
     def save(self, file: Path, *, made_by: str, **about: Any) -> None:
         """Keep the field as an artefact, with further facts about it."""
-        arrays = {name: getattr(self, name) for name in ("steps", "values", "other", "losses")}
+        arrays = {name: getattr(self, name) for name in _TENSORS}
         tensors = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
         facts = {"rule": self.rule, "layers": list(self.layers), "derivatives": self.derivatives}
         facts |= {"count": self.values.shape[1], "examples": self.examples}
@@ -115,22 +124,28 @@ class PriorityField:
     def load(cls, file: Path, *, made_by: str | None = None, events: Examples | None = None) -> "PriorityField":
         """The field of an artefact; if `events` are given, a field of others is refused."""
         tensors, about = read_tensors(file, made_by=made_by)
-        try:
-            arrays = {name: tensors[name].numpy() for name in ("steps", "values", "other", "losses")}
-            found = cls(
-                rule=about["rule"],
-                layers=tuple(about["layers"]),
-                derivatives=about.get("derivatives", "backward"),
-                examples=about.get("examples"),
-                **arrays,
+        rule: Any = about.get("rule")
+        layers: Any = about.get("layers")
+        form: Any = about.get("derivatives", "backward")
+        if rule not in get_args(Rule) or form not in get_args(Derivatives) or not is_named(layers):
+            raise DamagedArtefact(
+                f"{file} is not a priority field: it does not say its rule, layers and derivatives; {RUN_AGAIN}"
             )
-        except KeyError as error:
-            raise DamagedArtefact(f"{file} is not a priority field: it has no {error}; measure it again") from None
+        check_tensors(file, tensors, _TENSORS, sizes={"layers": len(layers)})
+        found = cls(
+            rule=rule,
+            layers=tuple(layers),
+            derivatives=form,
+            examples=about.get("examples"),
+            **{name: tensors[name].numpy() for name in _TENSORS},
+        )
+        if found.losses.shape[1] != found.values.shape[2] + 1:
+            raise DamagedArtefact(f"{file} has not one interval between each two checkpoints; {RUN_AGAIN}")
         asked = None if events is None else examples_digest(events)
         if asked is not None and found.examples not in (None, asked):
             raise RunMismatch(
                 f"{file} is the field of {found.values.shape[1]} events of other examples; measure these into "
-                "another file, or remove it"
+                "another file, or move it away"
             )
         return found
 
@@ -309,12 +324,10 @@ def resolve_groups(
 def _measure(
     interval: Interval, count: int, engine: Executor | None, progress: Callable[[int, int], None] | None
 ) -> list[dict[str, Tensor]]:
-    columns: Iterable[dict[str, Tensor]] = (
-        map(interval, range(count)) if engine is None else engine.map(interval, range(count))
-    )
-    gathered = []
+    measure = map if engine is None else engine.map
+    gathered: list[dict[str, Tensor]] = []
     try:
-        for column in columns:
+        for column in measure(interval, range(count)):
             gathered.append(column)
             if progress:
                 progress(len(gathered), count)
@@ -322,6 +335,8 @@ def _measure(
         if engine is not None:
             _check_picklable(interval.event_losses.losses)
         raise
+    except (BrokenExecutor, CancelledError) as error:
+        raise engine_failure(error) or error from error
     return gathered
 
 

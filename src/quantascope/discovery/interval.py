@@ -4,7 +4,6 @@ It loads the checkpoints, takes the derivatives of the rule, and checks that los
 path rule starts with two nodes of Gauss-Legendre quadrature and doubles them until credit and loss change agree.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,9 +19,11 @@ from quantascope.discovery.differences import Differences
 from quantascope.discovery.linearized import Derivatives, Linearized, Parameters
 from quantascope.runs.artefact import read_tensors, write_tensors
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
+from quantascope.runs.structure import check_tensors
 from quantascope.sources.losses import EventLosses, TiedLosses
 from quantascope.tasks.task import Examples
 from quantascope.training import Trajectory
+from quantascope.training.digest import tensor_digest
 
 Rule = Literal["gradient", "path"]
 MOST_NODES = 64
@@ -84,7 +85,7 @@ class Interval:
         about: dict[str, Any] = {"rule": self.rule, "layers": [[name, *own] for name, own in self.members.items()]}
         about["derivatives"] = self.derivatives
         ends = [index] if self.rule == "gradient" else [index, index + 1]
-        about["checkpoints"] = [_digest(self.tensors(end)) for end in ends]
+        about["checkpoints"] = [tensor_digest(self.tensors(end)) for end in ends]
         if self.rule == "gradient":
             return {**about, "learning-rate mass": float(self.trajectory.learning_rate_mass[index])}
         return {**about, "tolerance": self.tolerance}
@@ -102,10 +103,17 @@ class Interval:
             other = ["events or losses" for name, value in now.items() if not _alike(column.get(name), value)]
         if other:
             raise RunMismatch(
-                f"{file} is part of another measurement (other {other[0]}); remove {self.parts} or name another "
-                "folder"
+                f"{file} is part of another measurement (other {other[0]}); move {self.parts} away or name "
+                "another folder"
             )
+        check_tensors(file, column, self._tensors, sizes={"layers": len(self.members)})
         return column
+
+    @property
+    def _tensors(self) -> dict[str, str]:
+        """What a part holds."""
+        trained = {"trained": "float examples"} if self._needs_trained else {}
+        return {"values": "float layers events", "other": "float events", "losses": "float events", **trained}
 
     def _measure(self, index: int) -> dict[str, Tensor]:
         return self.counted(index)[0]
@@ -250,15 +258,6 @@ def allowed_error(
     size = np.abs(losses).max(0)
     rounding = 10 * np.finfo(losses.dtype).eps * len(losses) ** 0.5 * np.maximum(size[:-1], size[1:])
     return np.maximum(tolerance * np.linalg.norm(np.diff(losses, axis=1), axis=0), rounding)
-
-
-def _digest(tensors: Parameters) -> str:
-    """A hash of all names and values."""
-    found = hashlib.sha256()
-    for name, tensor in sorted(tensors.items()):
-        found.update(f"{name} {tensor.dtype} {list(tensor.shape)} ".encode())
-        found.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
-    return found.hexdigest()
 
 
 def _alike(kept: Tensor | None, now: Tensor) -> bool:

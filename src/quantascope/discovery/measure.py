@@ -7,6 +7,7 @@ from pathlib import Path
 
 from quantascope.discovery.cost import FieldCost, field_cost
 from quantascope.discovery.field import PriorityField, Rule, priority_field
+from quantascope.discovery.memory import check_budget
 from quantascope.runs.artefact import read_facts
 from quantascope.runs.config import fingerprint
 from quantascope.runs.errors import RunMismatch
@@ -30,8 +31,9 @@ def measure_field(
     file = _file(source, rule, panel)
     checkpoints = {str(step): source.trajectory.digest(index) for index, step in enumerate(source.steps)}
     if file.exists():
+        kept = PriorityField.load(file, made_by=made_by, events=source.examples(panel))
         _refuse_other_checkpoints(file, checkpoints)
-        return PriorityField.load(file, made_by=made_by, events=source.examples(panel))
+        return kept
     parts = file.with_suffix(".parts")
     measured = priority_field(
         source.trajectory,
@@ -53,6 +55,7 @@ def measure_field(
 
 def announced_cost(source: Source, rule: Rule, *, memory: float = 2e9) -> FieldCost | None:
     """Time and memory of the training events' field; None if it was measured before."""
+    check_budget(memory)
     if _file(source, rule, "training").exists():
         return None
     return field_cost(
@@ -73,8 +76,9 @@ def _file(source: Source, rule: Rule, panel: str) -> Path:
 def _refuse_other_checkpoints(file: Path, checkpoints: dict[str, str]) -> None:
     """Refuse a field of checkpoints that have changed since; one that does not say its checkpoints is taken."""
     kept = read_facts(file).get("checkpoints", checkpoints)
-    other = [step for step, digest in checkpoints.items() if kept.get(step) != digest]
+    same = kept if isinstance(kept, dict) else {}
+    other = [step for step, digest in checkpoints.items() if same.get(step) != digest]
     if other:
         raise RunMismatch(
-            f"{file} was measured from another checkpoint of step {other[0]}; restore that, or remove the field"
+            f"{file} was measured from another checkpoint of step {other[0]}; restore that, or move the field away"
         )

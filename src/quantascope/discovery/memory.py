@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_map_only
 
 from quantascope.runs.errors import InvalidConfig
 
@@ -29,13 +28,15 @@ class PeakMemory(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
-        tree_map_only(torch.Tensor, self._note, out)
+        for made in out if isinstance(out, tuple | list) else (out,):
+            if isinstance(made, torch.Tensor):
+                self._note(made)
         return out
 
     def _note(self, tensor: torch.Tensor) -> None:
         storage = tensor.untyped_storage()
-        key = storage._cdata
-        if key not in self._alive:
+        key = storage.data_ptr()
+        if key and key not in self._alive:
             self._alive[key] = storage.nbytes()
             self._now += storage.nbytes()
             self.peak = max(self.peak, self._now)
@@ -79,6 +80,12 @@ class Footprint:
     def bytes(self, examples: int) -> float:
         """What so many examples take at once."""
         return self.one + (examples - 1) * self.each
+
+
+def check_budget(memory: float) -> None:
+    """Refuse a budget in bytes that holds nothing."""
+    if not memory > 0:
+        raise InvalidConfig(f"a memory budget of {memory / 1e9:g} GB is too little; give more than 0")
 
 
 def _peak(work: Callable[[slice], Any], examples: slice) -> int:

@@ -9,8 +9,6 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.optimize import linear_sum_assignment
 
-from quantascope.discovery.factors import Factors
-
 
 def best_match_f1(found: Bool[np.ndarray, "found events"], units: Bool[np.ndarray, "units events"]) -> float:
     """Mean over units of the F1 of the support that is paired with each.
@@ -38,14 +36,6 @@ def adjusted_mutual_information(found: Int[np.ndarray, " events"], truth: Int[np
     from sklearn.metrics import adjusted_mutual_info_score  # here, for it takes a second to import
 
     return float(adjusted_mutual_info_score(truth, found))
-
-
-def dominant_factor(factors: Factors) -> Int[np.ndarray, " events"]:
-    """For each event, the factor with the largest curve among those whose support it is in; −1 for none."""
-    if not len(factors):
-        return np.full(factors.supports.shape[1], -1)
-    size = factors.supports * np.linalg.norm(factors.curves, axis=1)[:, None]
-    return np.where(factors.supports.any(0), size.argmax(0), -1)
 
 
 def supports_of(labels: Int[np.ndarray, " events"]) -> Bool[np.ndarray, "labels events"]:

@@ -41,7 +41,7 @@ from quantascope.qmodel.compiled.fit import (
     read_compiled,
 )
 from quantascope.qmodel.compiled.program_task import ProgramTask, program_task
-from quantascope.runs.artefact import read_json, write_json
+from quantascope.runs.accuracy import read_accuracy, write_accuracy
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory
 from quantascope.sources.user_file import keep_file
@@ -150,11 +150,11 @@ def learn_guided(
         )
         model.eval()
         save_network(path, model, taught.task, made_by=run.hash)
-        write_json(path / RESULT, exact_accuracy(model, taught))
+        write_accuracy(path / RESULT, exact_accuracy(model, taught), made_by=run.hash)
 
     run.complete([MODEL, RESULT], make)
     model = load_network(path, config.model, program, made_by=run.hash).to(where)
-    return GuidedRun(config, model, read_json(path / RESULT), program)
+    return GuidedRun(config, model, read_accuracy(path / RESULT, made_by=run.hash), program)
 
 
 def is_guided(path: Path) -> bool:

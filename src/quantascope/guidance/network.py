@@ -10,6 +10,7 @@ It is called after torch's seed is set, so that guided and unguided networks sta
 """
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,12 +20,12 @@ from torch import nn
 from quantascope.models import Transformer, TransformerConfig
 from quantascope.models.hugging_face import HuggingFaceDecoder, save_pretrained
 from quantascope.models.residual import Execution, TrainableModel
-from quantascope.models.saved import load_transformer, save_transformer
+from quantascope.models.saved import load_model, save_model
+from quantascope.models.saved_transformer import load_transformer, save_transformer
 from quantascope.program.source import split_entry
 from quantascope.programs import find_task
-from quantascope.runs.artefact import read_tensors, write_tensors
 from quantascope.runs.config import Config
-from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
+from quantascope.runs.errors import InvalidConfig, RunMismatch
 from quantascope.sources.user_file import call_named, load_name
 from quantascope.tasks.events import Events
 from quantascope.tasks.sequence import SequenceTask
@@ -122,8 +123,8 @@ def save_network(path: Path, model: TrainableModel, task: SequenceTask, *, made_
         return
     if isinstance(model, HuggingFaceDecoder):
         save_pretrained(model.module, path / PRETRAINED)
-    about = {"kind": KIND, "vocabulary": list(task.vocabulary), "positions": task.positions}
-    write_tensors(path / MODEL, model.state_dict(), made_by=made_by, **about)
+    about = {"vocabulary": list(task.vocabulary), "positions": task.positions}
+    save_model(path / MODEL, cast(nn.Module, model), kind=KIND, about=about, made_by=made_by)
 
 
 def load_network(
@@ -131,16 +132,13 @@ def load_network(
 ) -> TrainableModel:
     """The trained network of a run; one of the user's is built for the task of its program again."""
     if isinstance(config, TransformerConfig):
-        return load_transformer(path / MODEL)[0]
-    tensors, _ = read_tensors(path / MODEL, made_by=made_by)
-    model = build_network(config, find_task(program), seed=0)
-    try:
-        model.load_state_dict(tensors)
-    except RuntimeError as error:
-        reason = str(error).splitlines()[-1].strip()
-        raise DamagedArtefact(f"{path / MODEL} does not fit {config.file} ({reason}); restore it") from error
-    model.eval()
-    return model
+        return load_transformer(path / MODEL, made_by=made_by)[0]
+
+    def build(about: Mapping[str, Any]) -> nn.Module:
+        return cast(nn.Module, build_network(config, find_task(program), seed=0))
+
+    model, _ = load_model(path / MODEL, build, kind=KIND, make="quantascope guide", made_by=made_by)
+    return cast(TrainableModel, model)
 
 
 def _digest(file: Path) -> str:

@@ -8,7 +8,7 @@ from quantascope.discovery.discover import Discovery
 from quantascope.discovery.factorize import MOST_FACTORS
 from quantascope.discovery.nulls.beside import explained_by_nmf, explained_by_svd
 from quantascope.report.tables import console, text_table
-from quantascope.report.text import plain
+from quantascope.report.text import plain, say
 
 
 def discovery_json(found: Discovery) -> dict[str, Any]:
@@ -71,11 +71,11 @@ def print_discovery(found: Discovery) -> None:
     console().print(quanta)
     console().print(layers)
     if found.full_layers:
-        print(
+        say(
             f"+ {', '.join(found.full_layers)}: {MOST_FACTORS} factors are the most that are looked for in a "
             f"layer; there may be more above the threshold {found.threshold:g}."
         )
-    print(
+    say(
         f"The {trained.rule} field accounts for {trained.completeness:.3f} of the loss change "
         f"(correlation {trained.event_correlation:.3f} by event and interval).\n"
         f"The mean acquisition curve follows held-out improvement with r = {found.improvement_correlation:.3f}."

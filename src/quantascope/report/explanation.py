@@ -5,7 +5,8 @@ from pathlib import Path
 import polars as pl
 
 from quantascope.report.tables import print_rows
-from quantascope.runs.artefact import write_bytes
+from quantascope.report.text import cell, say, shown
+from quantascope.runs.files import write_bytes
 from quantascope.semantics.explain import Explanation
 
 COLUMNS = ("unit", "description", "F1", "95 % interval", "always true", "shuffled", "tells", "active")
@@ -18,20 +19,20 @@ def print_explanation(found: Explanation) -> None:
         print_rows(f"{_plural(kind)}: {found.subject.title}", COLUMNS, _rows(found, kind), names=2)
     for kind, rows in _detector_rows(found).items():
         print_rows(f"Properties, and the single {kind} that detects each best", DETECTOR_COLUMNS, rows)
-    print(legend(found))
+    say(legend(found))
 
 
 def write_explanation(found: Explanation) -> tuple[Path, Path]:
     """Keep the table as parquet and as Markdown; both paths."""
     table = found.save()
     text = table.with_suffix(".md")
-    write_bytes(text, explanation_markdown(found).encode())
+    write_bytes(text, shown(explanation_markdown(found)).encode())
     return table, text
 
 
 def explanation_markdown(found: Explanation) -> str:
     """The same tables for a document."""
-    parts = [f"# Units in words: {found.subject.title}", legend(found)]
+    parts = [f"# Units in words: {cell(found.subject.title)}", legend(found)]
     for kind in found.named:
         parts += [f"## {_plural(kind)}", _markdown(COLUMNS, _rows(found, kind))]
     for kind, rows in _detector_rows(found).items():
@@ -91,4 +92,4 @@ def _plural(kind: str) -> str:
 
 def _markdown(columns: tuple[str, ...], rows: list[list[str]]) -> str:
     lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join(f"| {' | '.join(map(cell, line))} |" for line in lines)

@@ -12,9 +12,9 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path as Curve
 
 from quantascope.quanta.graph import Edge, EdgeKind, QGraph
-from quantascope.report.figures.style import BLUE, GREY, ORANGE, VERMILLION, house_style
-from quantascope.runs.artefact import write_bytes
+from quantascope.report.figures.style import BLUE, GREY, ORANGE, VERMILLION, house_style, legible
 from quantascope.runs.errors import InvalidConfig
+from quantascope.runs.files import write_bytes
 
 FORMATS = ("png", "svg", "pdf")
 _ROW, _SWEEPS = 0.75, 24
@@ -35,7 +35,7 @@ def write_drawing(graph: QGraph, file: Path) -> None:
     check_drawing(file)
     suffix = file.suffix.removeprefix(".")
     with house_style():
-        figure, buffer = draw_graph(graph), io.BytesIO()
+        figure, buffer = legible(draw_graph(graph)), io.BytesIO()
         figure.savefig(buffer, format=suffix, metadata=None if suffix == "png" else {_dated(suffix): None})
     write_bytes(file, buffer.getvalue())
 

@@ -1,7 +1,6 @@
 """A sweep while it runs: a live bar for each run on a terminal, lines now and then in a log."""
 
 import math
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as ProgressBar
 
+from quantascope.report.text import plain, say
 from quantascope.runs.progress import Progress
 from quantascope.runs.sweep import RunStatus
 
@@ -52,14 +52,14 @@ class SweepDisplay:
         due = now - self._logged >= _SECONDS_BETWEEN_LOG_LINES or all(s.finished for s in statuses)
         if due and not self._is_live:
             self._logged = now
-            print(self._line(statuses, now - self._began), file=sys.stderr, flush=True)
+            say(self._line(statuses, now - self._began), aside=True)
 
     def _update(self, place: int, status: RunStatus) -> None:
         if place == len(self._bar.tasks):
-            self._bar.add_task(status.label, total=status.steps, step="", outcome="")
+            self._bar.add_task(plain(status.label), total=status.steps, step="", outcome="")
         self._bar.update(
             self._bar.tasks[place].id,
-            description=status.label,
+            description=plain(status.label),
             completed=status.step,
             step=f"{status.step:,} of {status.steps:,}",
             outcome=_outcome(status),
@@ -93,13 +93,14 @@ def intervals(console: Console | None = None) -> Iterator[Callable[[str, int, in
     if not console.is_terminal:
         yield IntervalLog()
         return
-    columns = (*ProgressBar.get_default_columns(), MofNCompleteColumn())
+    description = TextColumn("{task.description}", markup=False)
+    columns = (description, *ProgressBar.get_default_columns()[1:], MofNCompleteColumn())
     with ProgressBar(*columns, console=console, transient=True) as bar:
         tasks: dict[str, TaskID] = {}
 
         def told(what: str, done: int, of: int) -> None:
             if what not in tasks:
-                tasks[what] = bar.add_task(what, total=of)
+                tasks[what] = bar.add_task(plain(what), total=of)
             bar.update(tasks[what], completed=done)
 
         yield told
@@ -116,7 +117,7 @@ class IntervalLog:
         if now - self._logged >= _SECONDS_BETWEEN_LOG_LINES or done == of:
             self._logged = now
             line = f"[{clock(now - self._began)}] {what}: {done} of {of} intervals"
-            print(line, file=sys.stderr, flush=True)
+            say(line, aside=True)
 
 
 def _outcome(status: RunStatus) -> str:

@@ -11,7 +11,7 @@ from quantascope.program import CompiledProgram
 from quantascope.qmodel.recovered.intervene import Interventions
 from quantascope.qmodel.recovered.interventions import Effect
 from quantascope.qmodel.recovered.trace import Step, Trace, Unit
-from quantascope.report.text import plain
+from quantascope.report.text import plain, say, shown
 from quantascope.sources.source import Source
 from quantascope.theory import ClassAcquisitions, SizeBias
 
@@ -27,9 +27,17 @@ def console() -> Console:
     return terminal if terminal.is_terminal else Console(width=_WIDTH_OF_A_LOG, markup=False, emoji=False)
 
 
+class TextTable(Table):
+    """A table whose cells are text: what steers a terminal is shown, not obeyed."""
+
+    def add_row(self, *cells: Any, **options: Any) -> None:
+        """Add a row of text."""
+        super().add_row(*(shown(cell) if isinstance(cell, str) else cell for cell in cells), **options)
+
+
 def text_table(*columns: str, title: str, names: int = 1) -> Table:
     """A table whose first `names` columns may wrap and whose numbers never do."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
+    table = TextTable(title=shown(title), title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
     for index, column in enumerate(columns):
         if index < names:
             table.add_column(column, overflow="fold", min_width=22)
@@ -75,7 +83,7 @@ def print_simulation(outcome: ClassAcquisitions, sizes: Mapping[int, SizeBias], 
         depth, quanta, *others = row.values()
         table.add_row(f"{depth}", f"{quanta:,}", *("" if value is None else f"{value:.3g}" for value in others))
     console().print(table)
-    print(
+    say(
         "demand p: closure demand of a node; query: its query probability; first, last: when the class is\n"
         "acquired if a quantum takes 1/p (κ = 1); loss: unmet query probability after that; exponent: what one\n"
         "would fit to the loss of a forest that ends here, learned in the order of the poset, or by query."
@@ -92,7 +100,7 @@ def print_program(compiled: CompiledProgram) -> None:
         seen, declared = len(compiled.outcomes[quantum]), quanta[quantum].output_cardinality
         table.add_row(graph.names[quantum], parents, f"{graph.levels[quantum]}", f"{seen}", f"{declared}")
     console().print(table)
-    print(f"audited on {compiled.audited:,} events")
+    say(f"audited on {compiled.audited:,} events")
 
 
 def accuracy_text(source: Source, table: pl.DataFrame) -> str:
@@ -126,16 +134,16 @@ def qmodel_text(about: Mapping[str, Any]) -> str:
     table.add_row("active writers per event", f"{about['active_writers']:.2f} of {about['writers']}", "")
     some = [" → ".join(channel) for channel in about["channels"]]
     channels = f"{len(some)}, in qmodel.json" if len(some) > _MOST_CHANNELS else ", ".join(some) or "none"
-    return f"{_captured(table)}\nchannels  {channels}\nqmodel    {about['qmodel']}"
+    return f"{_captured(table)}\n" + shown(f"channels  {channels}\nqmodel    {about['qmodel']}")
 
 
 def print_trace(followed: Trace) -> None:
     """What was active at every emitted token."""
-    print(
+    say(
         f"{plain(followed.input)}: the {followed.preset} Q-model says {' '.join(map(plain, followed.output))}, "
         f"the source {' '.join(map(plain, followed.source_output))}"
     )
-    table = Table(box=None, padding=(0, 2, 0, 0))
+    table = TextTable(box=None, padding=(0, 2, 0, 0))
     for column in ("token", "source says", "gates", "writers and their activity", "channels", "Q-model", "source"):
         table.add_column(column, overflow="fold")
     for step in followed.steps:

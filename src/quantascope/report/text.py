@@ -1,8 +1,19 @@
-"""Text of a user's or of a file as it may stand in a terminal, a figure or a table."""
+"""The one place where text of a user or of a file is made fit for a terminal, table, figure, document or error.
 
+plain   one short line, such as a token: in tables and figures
+shown   any text, with its lines: what `say` prints and tables hold
+cell    a cell of a Markdown table
+
+None of them lets a control character through: no escape sequence, no change of direction, no lone surrogate.
+"""
+
+import sys
 import unicodedata
 
+from quantascope.runs.errors import one_line
+
 MOST = 60
+LONGEST_ERROR = 2000
 _SIGNS = {"\t": "⇥", "\n": "⏎", "Ġ": "␣", "▁": "␣", "Ċ": "⏎", "$": r"\$"}
 _UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode categories of signs that steer a terminal, turn the direction of writing, or break a line."""
@@ -22,5 +33,37 @@ def plain(text: str, most: int = MOST) -> str:
     return (shown if len(shown) <= most else f"{shown[: most - 1]}…") or "∅"
 
 
+def shown(text: str) -> str:
+    r"""Text with its line breaks; other control characters as they would be written in a program.
+
+    >>> shown("a\n\x1b[31mb")
+    'a\n\\x1b[31mb'
+    """
+    return "".join(map(_visible, text))
+
+
+def cell(text: str) -> str:
+    r"""Text in a cell of a Markdown table.
+
+    >>> cell("a|b\n<c>")
+    'a\\|b &lt;c>'
+    """
+    return shown(" ".join(text.splitlines())).replace("|", r"\|").replace("<", "&lt;")
+
+
+def say(text: str, *, aside: bool = False) -> None:
+    """Print text; `aside`, to stderr, what is not the outcome of a command."""
+    print(shown(text), file=sys.stderr if aside else sys.stdout, flush=aside)
+
+
+def complain(text: str) -> None:
+    """Print an error or a warning as one line."""
+    say(f"quantascope: {one_line(text, LONGEST_ERROR)}", aside=True)
+
+
 def _sign(sign: str) -> str:
     return _SIGNS.get(sign, "�" if unicodedata.category(sign) in _UNSEEN else sign)
+
+
+def _visible(sign: str) -> str:
+    return repr(sign)[1:-1] if sign != "\n" and unicodedata.category(sign) in _UNSEEN else sign

@@ -1,60 +1,58 @@
-"""Files that are whole or absent, and that say which configuration made them.
+"""Artefacts: files that say which configuration made them, and whether they are still what was written.
 
-Every artefact is written to a temporary name, synced and renamed, so that a killed process leaves the old file
-or the new one. Each carries the hash of its config; reading checks it. The formats are JSON, safetensors and
-parquet: opening somebody else's run never executes code.
+Every artefact carries the hash of what made it and a digest of its bytes (`seal`); reading checks both. Formats
+are JSON, safetensors and parquet: opening somebody else's run never executes code.
 """
 
 import io
 import json
-import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import polars as pl
 import safetensors
 import safetensors.torch
 from torch import Tensor
 
-from quantascope.runs.errors import DamagedArtefact, RunMismatch, StorageFailed
+from quantascope.runs.errors import DamagedArtefact, QuantascopeError, RunMismatch, message_of
+from quantascope.runs.files import RUN_AGAIN, opened, unreadable, write_bytes
+from quantascope.runs.seal import BLANK, check_seal, sealed
 
 _ABOUT = "quantascope"
-RUN_AGAIN = "remove it and run again"
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    """Replace a file's content atomically and durably."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    with _storage(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with partial.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
-        _sync_folder(path.parent)
-
-
-def remove_partials(folder: Path) -> None:
-    """Remove what killed processes left half written in a folder that nobody else writes."""
-    for partial in folder.glob(".*.partial"):
-        partial.unlink(missing_ok=True)
+_DIGEST_IN_TABLE = re.compile(rb"digest.{1,4}(crc32:[0-9a-f]{8})", re.DOTALL)
 
 
 def write_json(path: Path, values: Any) -> None:
     """Write values as readable JSON; NaN has no place in JSON and is refused."""
-    write_bytes(path, (json.dumps(values, indent=2, allow_nan=False) + "\n").encode())
+    write_bytes(path, _json(values))
 
 
-def read_json(path: Path) -> Any:
-    """Read a JSON file."""
-    with _readable(path):
-        return json.loads(path.read_bytes())
+def read_json(path: Path, *, remedy: str = RUN_AGAIN) -> Any:
+    """Read a JSON file, ours or not."""
+    with _reading(path, remedy) as file:
+        return json.loads(file.read())
+
+
+def write_record(path: Path, values: Mapping[str, Any], *, made_by: str) -> None:
+    """Write named values as JSON with the `hash` of what made them and a digest."""
+    write_bytes(path, sealed(_json({"digest": BLANK, **values, "hash": made_by})))
+
+
+def read_record(path: Path, *, made_by: str | None, remedy: str = RUN_AGAIN) -> dict[str, Any]:
+    """The values of a record and their `hash`; `made_by` is the expected hash, or None for any."""
+    with _reading(path, remedy) as file:
+        values = json.loads(file.read())
+        if not isinstance(values, dict):
+            raise DamagedArtefact(f"{path} holds no named values; {remedy}")
+        digest = values.pop("digest", None)
+        check_seal(path, file, digest, remedy=remedy)
+        found = values.get("hash")
+        if digest is not None or found is not None:  # older versions wrote some without any
+            check_origin(path, found, made_by)
+        return values
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], *, made_by: str, **about: Any) -> None:
@@ -62,9 +60,9 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], *, made_by: str, **
 
     All facts are one entry, since safetensors writes several in no fixed order: equal content is equal bytes.
     """
-    metadata = {_ABOUT: json.dumps({"config": made_by, **about})}
+    metadata = {_ABOUT: json.dumps({"digest": BLANK, "config": made_by, **about})}
     contiguous = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    write_bytes(path, safetensors.torch.save(_apart(contiguous), metadata))
+    write_bytes(path, sealed(safetensors.torch.save(_apart(contiguous), metadata)))
 
 
 def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -80,70 +78,87 @@ def read_tensors(
     path: Path, *, made_by: str | None, remedy: str = RUN_AGAIN
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Tensors and facts of an artefact; `made_by` is the expected config hash, or None for any."""
-    with _readable(path, remedy), safetensors.safe_open(path, framework="pt") as file:
-        about = json.loads((file.metadata() or {}).get(_ABOUT, "{}"))
+    with _reading(path, remedy) as file, safetensors.safe_open(path, framework="pt") as inside:
+        about = _facts(path, inside.metadata(), remedy)
+        if about:
+            check_seal(path, file, about.pop("digest", None), remedy=remedy)
         check_origin(path, about.pop("config", None), made_by)
-        return {name: file.get_tensor(name) for name in file.keys()}, about  # noqa: SIM118
+        return {name: inside.get_tensor(name) for name in inside.keys()}, about  # noqa: SIM118
 
 
 def read_facts(path: Path, *, remedy: str = RUN_AGAIN) -> dict[str, Any]:
     """The facts about a safetensors file alone; none if quantascope did not write it."""
-    with _readable(path, remedy), safetensors.safe_open(path, framework="pt") as file:
-        return json.loads((file.metadata() or {}).get(_ABOUT, "{}"))
+    with _reading(path, remedy), safetensors.safe_open(path, framework="pt") as inside:
+        return _facts(path, inside.metadata(), remedy)
+
+
+def _facts(path: Path, metadata: Mapping[str, str] | None, remedy: str) -> dict[str, Any]:
+    about = json.loads((metadata or {}).get(_ABOUT, "{}"))
+    if not isinstance(about, dict):
+        raise DamagedArtefact(f"{path} has facts that are not named; {remedy}")
+    return about
 
 
 def write_table(path: Path, table: pl.DataFrame, *, made_by: str) -> None:
     """Write a table as parquet with the hash of the config that made it."""
     buffer = io.BytesIO()
-    table.write_parquet(buffer, metadata={"config": made_by})
-    write_bytes(path, buffer.getvalue())
+    table.write_parquet(buffer, metadata={"digest": BLANK, "config": made_by})
+    write_bytes(path, sealed(buffer.getvalue()))
 
 
-def read_table(path: Path, *, made_by: str | None) -> pl.DataFrame:
-    """Read a parquet artefact; `made_by` is the expected config hash, or None for any."""
-    with _readable(path):
-        data = path.read_bytes()
-        check_origin(path, pl.read_parquet_metadata(io.BytesIO(data)).get("config"), made_by)
-        return pl.read_parquet(io.BytesIO(data))
+def read_table(
+    path: Path, *, made_by: str | None, columns: Iterable[str] = (), remedy: str = RUN_AGAIN
+) -> pl.DataFrame:
+    """A parquet artefact that must have some columns; `made_by` is the expected config hash, or None for any."""
+    with _reading(path, remedy) as file:
+        data = file.read()
+        # Before it is parsed, since a damaged table may end the parser.
+        digest = _DIGEST_IN_TABLE.search(data)
+        if digest:
+            check_seal(path, file, digest[1].decode(), remedy=remedy)
+        about = pl.read_parquet_metadata(io.BytesIO(data))
+        if not digest and {"config", "digest"} & about.keys():
+            check_seal(path, file, about.get("digest"), remedy=remedy)
+        check_origin(path, about.get("config"), made_by)
+        table = pl.read_parquet(io.BytesIO(data))
+    missing = [name for name in columns if name not in table.columns]
+    if missing:
+        raise DamagedArtefact(f"{path} has no column '{missing[0]}'; {remedy}")
+    return table
 
 
-def check_origin(path: Path, found: str | None, expected: str | None) -> None:
+def check_origin(path: Path, found: Any, expected: str | None) -> None:
     """Refuse a file that quantascope did not write or that another config made."""
     if expected is None:
         return
     if found is None:
-        raise DamagedArtefact(f"{path} was not written by quantascope; remove it or use another run directory")
+        raise DamagedArtefact(f"{path} was not written by quantascope; move it away or use another run directory")
     if found != expected:
         raise RunMismatch(
-            f"{path} was made by config {found}, not by {expected}; remove it or use another run directory"
+            f"{path} was made by config {found}, not by {expected}; move it away or use another run directory"
         )
 
 
-@contextmanager
-def _storage(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StorageFailed(
-            f"cannot write {path}: {error.strerror or error}; free space, mend permissions, or write elsewhere"
-        ) from error
+def _json(values: Any) -> bytes:
+    return (json.dumps(values, indent=2, allow_nan=False) + "\n").encode()
 
 
 @contextmanager
-def _readable(path: Path, remedy: str = RUN_AGAIN) -> Iterator[None]:
-    try:
-        yield
-    except FileNotFoundError:
-        instead = "run the command that makes it again" if remedy == RUN_AGAIN else remedy
-        raise DamagedArtefact(f"{path} is missing; {instead}") from None
-    except (safetensors.SafetensorError, pl.exceptions.PolarsError, ValueError, OSError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DamagedArtefact(f"{path} is damaged or foreign ({reason}); {remedy}") from error
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _reading(path: Path, remedy: str) -> Iterator[BinaryIO]:
+    """An opened file; whatever its parser says of its content becomes one line."""
+    with opened(path, remedy) as file:
+        try:
+            yield file
+        except QuantascopeError:
+            raise
+        except OSError as error:
+            raise unreadable(path, error) from error
+        except (
+            safetensors.SafetensorError,
+            pl.exceptions.PolarsError,
+            pl.exceptions.PanicException,
+            ValueError,
+            RecursionError,
+        ) as error:
+            reason = message_of(error) or type(error).__name__
+            raise DamagedArtefact(f"{path} is damaged or foreign ({reason}); {remedy}") from error

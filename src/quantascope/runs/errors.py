@@ -21,6 +21,10 @@ class DamagedArtefact(QuantascopeError):
     """A file that is truncated, foreign, or not what its name says."""
 
 
+class UnreadableFile(DamagedArtefact):
+    """A file or folder that may be whole, but that the system does not let us read."""
+
+
 class StorageFailed(QuantascopeError):
     """A file that could not be written: full or read-only disk, missing permission."""
 
@@ -42,8 +46,9 @@ def one_line(text: str, longest: int = LONGEST_MESSAGE) -> str:
     >>> one_line("no\\n  idea \\x1b[31m")
     'no idea \\\\x1b[31m'
     """
-    text = text if len(text) <= longest else f"{text[: longest - 1]}…"
-    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in " ".join(text.split()))
+    words = " ".join(text[:longest].split())
+    line = "".join(one if one.isprintable() else repr(one)[1:-1] for one in words)
+    return line if max(len(line), len(text)) <= longest else f"{line[: longest - 1]}…"
 
 
 def message_of(error: BaseException) -> str:

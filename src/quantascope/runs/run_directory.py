@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from quantascope.runs.artefact import read_json, remove_partials, write_json
+from quantascope.runs.artefact import read_json, read_record, write_record
 from quantascope.runs.config import Config, differences
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch, StorageFailed
+from quantascope.runs.files import refuse_links, remove_partials, unreadable
 from quantascope.runs.provenance import made_with
 
 FORMAT = 2
 CONFIG = "config.json"
+RESTORE = "restore the file"
 AnyConfig = TypeVar("AnyConfig", bound=Config)
 
 
@@ -49,32 +51,46 @@ class RunDescription:
 
 def is_run(path: Path) -> bool:
     """Whether a folder is a run of ours; the `config.json` of a saved Hugging Face model makes none."""
-    file = path / CONFIG
-    return file.is_file() and "format" in _read_object(file)
+    return is_there(path / CONFIG) and "format" in _read_object(path / CONFIG)
+
+
+def is_there(file: Path) -> bool:
+    """Whether a file exists; refused if the system does not let us look."""
+    try:
+        file.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise unreadable(file, error) from error
+    return True
 
 
 def read_run(path: Path) -> RunDescription:
     """What a run folder says of itself; whatever is no run of this version is refused by name."""
     file = path / CONFIG
-    if not file.is_file():
+    if not is_there(file):
         what = "has no config.json" if path.is_dir() else "is not a folder"
         raise DamagedArtefact(f"{path} {what}, so it is not a run; make one with quantascope train")
+    refuse_links(path)
     found = _read_object(file)
-    if "format" not in found or not isinstance(found.get("config"), dict):
+    if "format" not in found:
         raise DamagedArtefact(f"{file} is not the config of a quantascope run; choose another folder")
     if found["format"] != FORMAT:
         raise RunMismatch(
             f"{path} has run format {found['format']}, and this version of quantascope reads format {FORMAT}; "
             "make the run again, or read it with the version that made it"
         )
+    found = read_record(file, made_by=None, remedy=RESTORE)
     kind, digest, made = found.get("kind"), found.get("hash"), found.get("made_with")
-    if not isinstance(kind, str) or not isinstance(digest, str) or not isinstance(made, dict):
-        raise DamagedArtefact(f"{file} does not say kind, hash and software of its run; restore the file")
-    return RunDescription(path, kind, digest, found["config"], made)
+    config = found.get("config")
+    described = all(isinstance(one, str) for one in (kind, digest)) and isinstance(config, dict)
+    if not described or not isinstance(made, dict) or not all(isinstance(one, str) for one in made.values()):
+        raise DamagedArtefact(f"{file} does not say kind, hash, config and software of its run; {RESTORE}")
+    return RunDescription(path, str(kind), str(digest), dict(config or {}), made)
 
 
 def _read_object(file: Path) -> dict[str, Any]:
-    found = read_json(file)
+    found = read_json(file, remedy=RESTORE)
     if not isinstance(found, dict):
         raise DamagedArtefact(f"{file} is not the config of a quantascope run; choose another folder")
     return found
@@ -85,7 +101,7 @@ def locked(folder: Path) -> Iterator[None]:
     """Hold a folder against other writers; the system releases it when the process dies."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT)
+        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
     except OSError as error:
         raise StorageFailed(
             f"cannot write to {folder}: {error.strerror}; mend permissions or write elsewhere"
@@ -111,7 +127,10 @@ def read_settings(file: Path | None) -> dict[str, Any]:
         return {}
     if not file.is_file():
         raise InvalidConfig(f"there is no config file {file}; give the path of a JSON file")
-    return read_json(file)
+    found = read_json(file, remedy="give a JSON file of settings")
+    if not isinstance(found, dict):
+        raise InvalidConfig(f"{file} holds no settings by name; write a JSON object")
+    return found
 
 
 @dataclass(frozen=True)
@@ -133,7 +152,7 @@ class RunDirectory:
         if not run._holds_config():
             with run.locked():
                 if not run._holds_config():  # no other process was faster
-                    write_json(run.path / CONFIG, run._description())
+                    write_record(run.path / CONFIG, run._description(), made_by=run.hash)
         run._check_config()
         return run
 
@@ -186,6 +205,4 @@ class RunDirectory:
             )
         if found.hash != self.hash:
             changes = "; ".join(differences(found.config, wanted["config"])[:3]) or "its hash"
-            raise RunMismatch(
-                f"{self.path} belongs to another config ({changes}); choose another folder or remove it"
-            )
+            raise RunMismatch(f"{self.path} belongs to another config ({changes}); choose another folder")

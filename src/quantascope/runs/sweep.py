@@ -2,8 +2,8 @@
 
 A run is a function of a config and a folder. While it works it notes its progress in the folder, where the
 watching process finds it: this needs a shared file system and nothing else, whatever the engine is. A sweep keeps
-a ticket beside its runs while it wants them. Workers that hold a run when the ticket goes give it up, even where
-no signal reaches them.
+a ticket beside its runs, and holds it while it lives. Workers that have a run when the sweep ends give it up, even
+where no signal reaches them.
 """
 
 import contextlib
@@ -17,15 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from quantascope.runs.artefact import write_bytes
 from quantascope.runs.config import Config
 from quantascope.runs.engine import engine_failure, interrupts_held, stop
-from quantascope.runs.errors import EngineFailed
+from quantascope.runs.errors import EngineFailed, StorageFailed
+from quantascope.runs.files import held, is_held, write_bytes
 from quantascope.runs.progress import Progress
 
 Work = Callable[[Any, Path, Progress | None], Any]
 """Makes the run of a config in a folder, or reads it if it is there."""
 PROGRESS = "progress.json"
+_TICKET = ".sweep-"
 
 
 @dataclass(frozen=True)
@@ -57,30 +58,37 @@ def run_all(
     jobs = {path.absolute(): config for path, config in jobs.items()}  # workers may stand in another folder
     for path in jobs:
         (path / PROGRESS).unlink(missing_ok=True)  # of an earlier attempt
-    ticket = Path(os.path.commonpath(jobs)) / f".sweep-{uuid.uuid4().hex}"
-    write_bytes(ticket, b"")
-    try:
-        with interrupts_held():
-            futures = {
-                path: engine.submit(_work_noting_progress, work, config, path, ticket)
-                for path, config in jobs.items()
-            }
-        while True:
-            done, pending = wait(futures.values(), timeout=0.5, return_when=FIRST_EXCEPTION)
-            if watch:
-                watch([_status(path, steps(config), futures[path]) for path, config in jobs.items()])
-            for future in done:
-                future.result()
-            if not pending:
-                return
-    except BaseException as error:
-        stop(engine)
-        failure = engine_failure(error)
-        if failure is None:
-            raise
-        raise failure from error
-    finally:
-        ticket.unlink(missing_ok=True)
+    place = Path(os.path.commonpath(jobs))
+    _remove_dead_tickets(place)
+    ticket = place / f"{_TICKET}{uuid.uuid4().hex}"
+    with held(ticket):
+        try:
+            with interrupts_held():
+                futures = {
+                    path: engine.submit(_work_noting_progress, work, config, path, ticket)
+                    for path, config in jobs.items()
+                }
+            while True:
+                done, pending = wait(futures.values(), timeout=0.5, return_when=FIRST_EXCEPTION)
+                if watch:
+                    watch([_status(path, steps(config), futures[path]) for path, config in jobs.items()])
+                for future in done:
+                    future.result()
+                if not pending:
+                    return
+        except BaseException as error:
+            stop(engine)
+            failure = engine_failure(error)
+            if failure is None:
+                raise
+            raise failure from error
+
+
+def _remove_dead_tickets(place: Path) -> None:
+    """Tickets of sweeps that were killed."""
+    for ticket in place.glob(f"{_TICKET}*"):
+        if not is_held(ticket):
+            ticket.unlink(missing_ok=True)
 
 
 def _work_noting_progress(work: Work, config: Config, path: Path, ticket: Path) -> None:
@@ -91,12 +99,12 @@ def _work_noting_progress(work: Work, config: Config, path: Path, ticket: Path) 
         )
 
     def note(step: int, loss: float, acquired: int | None = None) -> None:
-        if not ticket.exists():
+        if not is_held(ticket):
             raise EngineFailed(f"the sweep of {path} has ended; run the same command to resume")
-        partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
-        with contextlib.suppress(OSError):  # nobody's result depends on the display
-            partial.write_text(json.dumps({"step": step, "loss": loss, "acquired": acquired}))
-            partial.replace(file)
+        with contextlib.suppress(StorageFailed):  # nobody's result depends on the display
+            write_bytes(
+                file, json.dumps({"step": step, "loss": loss, "acquired": acquired}).encode(), durable=False
+            )
 
     try:
         work(config, path, note)

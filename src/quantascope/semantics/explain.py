@@ -15,6 +15,7 @@ import polars as pl
 from quantascope.quanta.properties import Properties
 from quantascope.runs.artefact import write_table
 from quantascope.runs.errors import InvalidConfig
+from quantascope.runs.files import remove_partials
 from quantascope.semantics import Detected, Named, Score, Units, detectors, name_units
 from quantascope.semantics.name import PERMUTATIONS
 
@@ -83,6 +84,7 @@ class Explanation:
     def save(self) -> Path:
         """Keep the table beside the units."""
         file = self.subject.folder / SEMANTICS
+        remove_partials(self.subject.folder)
         write_table(file, self.table(), made_by=self.subject.made_by)
         return file
 

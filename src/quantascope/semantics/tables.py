@@ -66,7 +66,7 @@ def _user_table(asked: str, source: Source, panel: str) -> Properties:
 def _parquet_table(file: Path, panel: str) -> Properties:
     if not file.is_file():
         raise InvalidConfig(f"there is no property table {file}; give the path of a parquet file")
-    table = read_table(file, made_by=None)
+    table = read_table(file, made_by=None, remedy="give a whole parquet file")
     if "panel" not in table.columns or len(table.columns) < 2:
         raise InvalidConfig(f"{file} has columns {', '.join(table.columns)}; it needs `panel` and some properties")
     rows = table.filter(pl.col("panel") == panel)

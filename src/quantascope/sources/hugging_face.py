@@ -97,7 +97,7 @@ def open_config(config: HuggingFaceConfig, out: Path, device: str | torch.device
     if not file.is_file() or _digest(file) != config.data_digest:
         state = "is gone" if not file.is_file() else "has changed"
         raise RunMismatch(
-            f"{file} {state} since {out} was made with it; restore it, or remove {out} and give --data anew"
+            f"{file} {state} since {out} was made with it; restore it, or move {out} away and give --data anew"
         )
     trajectory = Trajectory.open(folder, reader=read_weights, branch=config.branch)
     last = trajectory.files[-1][0].parent
@@ -134,7 +134,7 @@ def _refuse_other_families(checkpoint: Path) -> None:
             "save_pretrained, or describe the model in a file with quantascope.module_source and give "
             "FILE.py:source"
         )
-    about = read_json(file)
+    about = read_json(file, remedy="restore it, or download it again")
     kind = about.get("model_type") if isinstance(about, dict) else None
     if kind not in FAMILIES:
         raise InvalidConfig(
@@ -220,7 +220,7 @@ def _pair(
 
 def _rows(file: Path) -> pl.DataFrame:
     if file.suffix == ".parquet":
-        return read_table(file, made_by=None)
+        return read_table(file, made_by=None, remedy="give a whole parquet file")
     try:
         return pl.DataFrame([json.loads(line) for line in _text(file).splitlines() if line.strip()])
     except (ValueError, pl.exceptions.PolarsError, TypeError) as error:

@@ -12,7 +12,6 @@ from quantascope.models import Predictions, Transformer, TransformerConfig, pred
 from quantascope.models.device import CPU, find_device
 from quantascope.models.transformer import hidden_units
 from quantascope.programs import NUMBER_NAMING, find_task
-from quantascope.runs.artefact import read_table, write_table
 from quantascope.runs.config import Config, Count, Positive
 from quantascope.runs.errors import DamagedArtefact
 from quantascope.runs.progress import Progress
@@ -119,7 +118,7 @@ def train_source(
             progress=progress,
             pace=pace,
         )
-        write_table(path / METRICS, history.to_table(), made_by=run.hash)
+        history.save(path / METRICS, made_by=run.hash)
 
     run.complete([METRICS], make)
     return _source(config, path, task, where)
@@ -154,8 +153,8 @@ def source_config(source: Source) -> SourceConfig:
 
 
 def _source(config: SourceConfig, path: Path, task: SequenceTask, device: torch.device) -> Source:
-    history = History.from_table(read_table(path / METRICS, made_by=config.hash()))
-    trajectory = Trajectory.open(path)
+    history = History.load(path / METRICS, made_by=config.hash())
+    trajectory = Trajectory.open(path, made_by=config.hash())
 
     def model_at(step: int) -> Transformer:
         model = config.build(task)

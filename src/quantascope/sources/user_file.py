@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from quantascope.program.source import load_module, split_entry
 from quantascope.programs import is_built_in
-from quantascope.runs.artefact import write_bytes
 from quantascope.runs.errors import InvalidConfig, QuantascopeError, RunMismatch, message_of
+from quantascope.runs.files import write_bytes
 from quantascope.runs.run_directory import RunDirectory
 
 T = TypeVar("T")

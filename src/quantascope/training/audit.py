@@ -21,13 +21,14 @@ from torch import Tensor
 
 from quantascope.runs.artefact import read_facts
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig
+from quantascope.runs.run_directory import CONFIG, is_run, read_run
 from quantascope.training.checkpoint_files import SAFE, Shards, require_complete
 from quantascope.training.checkpoint_names import find_checkpoints
 from quantascope.training.checkpoint_tensors import Layout, difference, join, layout_of, read_shard
 from quantascope.training.digest import tensor_digest
 from quantascope.training.order import exchanged, lineages, oscillation, standing_aside
 from quantascope.training.sketch import Sketch, distances, norms, products, sketch
-from quantascope.training.trajectory import Trajectory
+from quantascope.training.trajectory import Trajectory, own_files
 
 JUMP = 10.0
 """An interval is a jump if its speed is this many times that of both its neighbours."""
@@ -72,7 +73,7 @@ def audit(
     found = find_checkpoints(Path(folder), branch=branch, pickles=pickles)
     if not found:
         Trajectory.open(folder)  # says that there is nothing
-    findings = [*_doubled(found), *missing_steps(sorted(found), sorted(expected))]
+    findings = [*_doubled(found), *missing_steps(sorted(found), sorted(expected)), *_origins(Path(folder), found)]
     members: list[_Member] = []
     first: Layout | None = None
     for step, candidates in found.items():
@@ -124,6 +125,30 @@ def _says_other_step(step: int, shards: Shards) -> list[Finding]:
     if own == step:
         return []
     return [Finding("other step", step, f"{shards[0]} is named as step {step} and says that it is of step {own}")]
+
+
+def _origins(folder: Path, found: Mapping[int, list[Shards]]) -> list[Finding]:
+    """Checkpoints of a run say its config; they are of the run whose folder they are in, or something is wrong."""
+    made_by = {step: config for step, files in found.items() if (config := _made_by(files[0][0]))}
+    if not made_by or not own_files(folder):  # copied elsewhere, they are a series like any other
+        return []
+    if not is_run(folder):
+        says = f"the checkpoints are those of a run, and {folder / CONFIG} does not say which; restore it"
+        return [Finding("no config", None, says)]
+    own = read_run(folder).hash
+    return [
+        Finding("other config", step, f"step {step} is of another run: config {config} made it, not {own}")
+        for step, config in made_by.items()
+        if config != own
+    ]
+
+
+def _made_by(file: Path) -> str | None:
+    """The config hash of a checkpoint of ours; None if it has none or cannot be read, which is told elsewhere."""
+    try:
+        return read_facts(file).get("config") if file.suffix == SAFE else None
+    except DamagedArtefact:
+        return None
 
 
 def _doubled(found: Mapping[int, list[Shards]]) -> list[Finding]:

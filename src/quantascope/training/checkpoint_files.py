@@ -8,13 +8,13 @@ Nothing is opened but indexes and refs.
 
 import itertools
 import re
-import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from quantascope.runs.artefact import read_json
 from quantascope.runs.errors import DamagedArtefact
+from quantascope.runs.files import opened
 
 Shards = tuple[Path, ...]
 """The files of one checkpoint."""
@@ -28,7 +28,6 @@ _NOT_WEIGHTS = re.compile(
     r"(optim|scheduler|scaler|rng_state|random_states|training_args|sampler|dataloader)", re.I
 )
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
-_KINDS = {stat.S_IFIFO: "FIFO", stat.S_IFSOCK: "socket", stat.S_IFCHR: "device", stat.S_IFBLK: "device"}
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def is_weights(path: Path) -> bool:
 
 def shards_of_index(index: Path) -> Shards:
     """The shards that an index names, whether they are there or not."""
-    about = read_json(require_regular(index))
+    about = read_json(require_regular(index), remedy="restore it, or download it again")
     names = about.get("weight_map") if isinstance(about, dict) else None
     if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
         raise DamagedArtefact(f"{index} has no weight_map from tensors to files; restore it")
@@ -93,7 +92,7 @@ def require_complete(shards: Shards) -> None:
     for shard in shards:
         if indexes and shard not in named:
             raise DamagedArtefact(
-                f"{shard} is not among the shards of {indexes[0].name}; remove it or restore that"
+                f"{shard} is not among the shards of {indexes[0].name}; move it away or restore that"
             )
     for shard in sorted({*shards, *named}):
         if not shard.exists() and not shard.is_symlink():
@@ -106,15 +105,10 @@ def require_complete(shards: Shards) -> None:
 
 def require_regular(file: Path) -> Path:
     """The file itself, unless opening it could block (a FIFO, a device) or it is a link to nothing."""
-    try:
-        kind = stat.S_IFMT(file.stat().st_mode)
-    except FileNotFoundError:
-        if file.is_symlink():
-            raise DamagedArtefact(f"{file} is a link to a file that is not there; download it again") from None
-        return file  # the reader says that it is missing
-    if kind in _KINDS:
-        raise DamagedArtefact(f"{file} is a {_KINDS[kind]}, not a regular file; remove it")
-    return file
+    if file.exists() or file.is_symlink():
+        with opened(file):
+            pass
+    return file  # if it is missing, its reader says so
 
 
 def _index_of(shard: Path) -> Path:

@@ -44,7 +44,14 @@ def read_shard(file: Path, *, pickles: bool = False) -> dict[str, Tensor]:
     if file.suffix in PICKLED:
         return _read_pickle(file, pickles=pickles)
     tensors, about = read_tensors(file, made_by=None, remedy=RESTORE)
-    return tensors | {name: tensors[own] for name, own in about.get("tied", {}).items()}
+    return with_tied(file, tensors, about.get("tied", {}))
+
+
+def with_tied(file: Path, tensors: Mapping[str, _Entry], tied: Any) -> dict[str, _Entry]:
+    """What is kept once, under all of its names."""
+    if not isinstance(tied, dict) or not all(isinstance(own, str) and own in tensors for own in tied.values()):
+        raise DamagedArtefact(f"{file} names tensors as tied that it does not hold; {RESTORE}")
+    return {**tensors, **{name: tensors[own] for name, own in tied.items()}}
 
 
 def join(parts: list[dict[str, _Entry]], shards: Shards) -> dict[str, _Entry]:
@@ -71,7 +78,7 @@ def read_layout(shards: Shards, *, pickles: bool = False) -> Layout:
         with safetensors.safe_open(shard, framework="pt") as file:
             slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
             part = {name: (tuple(one.get_shape()), one.get_dtype()) for name, one in slices.items()}
-        parts.append(part | {name: part[own] for name, own in tied.items()})
+        parts.append(with_tied(shard, part, tied))
     return join(parts, shards)
 
 

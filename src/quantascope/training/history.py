@@ -1,11 +1,15 @@
 """`History`: everything that was measured while training, stacked over evaluations."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 from jaxtyping import Float, Int, Num
+
+from quantascope.runs.artefact import read_table, write_table
+from quantascope.runs.errors import DamagedArtefact
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,3 +32,18 @@ class History:
         """The history of a table that `to_table` made."""
         columns = {name: table[name].to_numpy() for name in table.columns}
         return cls(columns.pop("step"), columns.pop("train_loss"), columns)
+
+    def save(self, path: Path, *, made_by: str) -> None:
+        """Keep it as a table."""
+        write_table(path, self.to_table(), made_by=made_by)
+
+    @classmethod
+    def load(cls, path: Path, *, made_by: str, values: Iterable[str] = ()) -> "History":
+        """The history that a run kept, which must hold these values."""
+        table = read_table(path, made_by=made_by, columns=("step", "train_loss", *values))
+        found = {name: table[name].to_numpy() for name in table.columns}
+        kinds = {name: "i" if name == "step" else "fiub" for name in found}
+        wrong = [name for name, column in found.items() if column.dtype.kind not in kinds[name]]
+        if wrong:
+            raise DamagedArtefact(f"{path}: column '{wrong[0]}' holds no numbers; move it away and run again")
+        return cls.from_table(table)

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from quantascope.runs.artefact import read_tensors, write_tensors
-from quantascope.runs.errors import DamagedArtefact
+from quantascope.runs.errors import DamagedArtefact, message_of
 from quantascope.runs.run_directory import RunDirectory
+from quantascope.training.checkpoint_tensors import with_tied
 from quantascope.training.history import History
 from quantascope.training.trajectory import shared_names
 
@@ -72,6 +73,7 @@ def save_state(
         "mass": state.mass,
         "loss_sum": state.loss_sum,
         "loss_count": state.loss_count,
+        "order": list(history.values),
     } | ({"tied": tied} if tied else {})
     write_tensors(run.path / FILE, tensors, made_by=run.hash, **numbers)
 
@@ -83,18 +85,19 @@ def load_state(run: RunDirectory, model: nn.Module, optimizer: torch.optim.Optim
         return None
     tensors, numbers = read_tensors(file, made_by=run.hash)
     try:
-        parameters = _under("model/", tensors)
-        parameters |= {name: parameters[own] for name, own in numbers.pop("tied", {}).items()}
+        parameters = with_tied(file, _under("model/", tensors), numbers.pop("tied", {}))
         model.load_state_dict(parameters)
         _load_moments(optimizer, _under("optimizer/", tensors))
         torch.set_rng_state(tensors["generator"])
-        values = {name: list(value.numpy()) for name, value in _under("values/", tensors).items()}
+        kept = _under("values/", tensors)
+        # Tensors are read by name; the columns of a resumed run come in the order of one that was never stopped.
+        values = {name: list(kept[name].numpy()) for name in numbers.pop("order", list(kept))}
         evaluated, train_loss = tensors["evaluated"].tolist(), tensors["train_loss"].tolist()
         return TrainingState(**numbers, evaluated=evaluated, train_loss=train_loss, values=values)
-    except (KeyError, RuntimeError, TypeError, ValueError) as error:
-        reason = str(error).splitlines()[0]
+    except (LookupError, AttributeError, RuntimeError, TypeError, ValueError) as error:
+        reason = message_of(error)
         raise DamagedArtefact(
-            f"{file} does not hold the state of this run ({reason}); remove it to start again"
+            f"{file} does not hold the state of this run ({reason}); move it away to start again"
         ) from error
 
 
@@ -107,4 +110,9 @@ def _load_moments(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor
     for key, value in tensors.items():
         index, name = key.split("/")
         moments.setdefault(int(index), {})[name] = value
+    parameters = [one for group in optimizer.param_groups for one in group["params"]]
+    for index, own in moments.items():
+        for name, value in own.items():
+            if value.dim() and value.shape != parameters[index].shape:
+                raise ValueError(f"{name} of parameter {index} is of shape {list(value.shape)}")
     optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})

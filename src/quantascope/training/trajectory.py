@@ -9,6 +9,7 @@ in a hub cache; pickles only if asked for. Their learning-rate mass is known if 
 """
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,8 +20,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from quantascope.runs.artefact import read_facts
-from quantascope.runs.errors import DamagedArtefact, InvalidConfig
-from quantascope.training.checkpoint_files import Shards, require_complete, require_regular
+from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
+from quantascope.training.checkpoint_files import Shards, require_complete
 from quantascope.training.checkpoint_names import find_checkpoints
 from quantascope.training.checkpoint_tensors import RESTORE, difference, load_pickles, load_shards, read_layout
 from quantascope.training.digest import tensor_digest
@@ -76,9 +77,11 @@ class Trajectory:
         *,
         branch: str | None = None,
         pickles: bool = False,
+        made_by: str | None = None,
     ) -> "Trajectory":
         """The trajectory in a run directory, a folder of checkpoints or a hub cache.
 
+        `made_by` is the config hash that every checkpoint of a run must carry.
         `branch` chooses one of several trainings in one folder, such as "stage1" or "stage2-ingredient2".
         `pickles` also reads .bin, .pt, .pth and .ckpt files, through torch.load with weights_only. Shards are
         checked to be complete here, names and shapes by `check`, whole series by `audit`.
@@ -88,8 +91,8 @@ class Trajectory:
             raise DamagedArtefact(f"there is no folder {folder}; give a run directory or a folder of checkpoints")
         reader = reader or (load_pickles if pickles else load_shards)
         ours = own_files(folder)
-        if ours and read_facts(require_regular(ours[0]), remedy=RESTORE):
-            return cls._of_facts(ours, reader)
+        if made_by is not None or any(read_facts(file, remedy=RESTORE) for file in ours):
+            return cls._of_facts(folder, ours, reader, made_by)
         found = find_checkpoints(folder, branch=branch, pickles=pickles)
         if not found:
             raise DamagedArtefact(
@@ -99,8 +102,7 @@ class Trajectory:
             if len(candidates) > 1:
                 names = " and ".join(str(candidate[0]) for candidate in candidates[:2])
                 raise DamagedArtefact(
-                    f"step {step} is there twice, as {names}; remove one, or give the files with "
-                    "Trajectory.of_files"
+                    f"step {step} is there twice, as {names}; keep one, or give the files with Trajectory.of_files"
                 )
             require_complete(candidates[0])
         files = {step: candidates[0] for step, candidates in found.items()}
@@ -120,25 +122,31 @@ class Trajectory:
         )
 
     @classmethod
-    def _of_facts(cls, files: list[Path], reader: Reader) -> "Trajectory":
+    def _of_facts(cls, folder: Path, files: list[Path], reader: Reader, made_by: str | None) -> "Trajectory":
+        if not files:
+            raise DamagedArtefact(f"{folder} has no checkpoints; {RESTORE}")
         about: dict[int, tuple[Path, float]] = {}
         for file in files:
-            facts = read_facts(require_regular(file), remedy=RESTORE)
-            if not {"step", "mass"} <= facts.keys():
+            facts = read_facts(file, remedy=RESTORE)
+            step, mass = facts.get("step"), facts.get("mass")
+            if not isinstance(step, int) or not isinstance(mass, int | float) or not math.isfinite(mass):
                 raise DamagedArtefact(
                     f"{file} does not say its step and learning-rate mass; it is not a checkpoint of ours"
                 )
-            if facts["step"] in about:
-                raise DamagedArtefact(
-                    f"step {facts['step']} is there twice, as {about[facts['step']][0]} and {file}; remove one"
-                )
-            about[facts["step"]] = file, facts["mass"]
+            made_by = facts.get("config") if made_by is None else made_by
+            if facts.get("config") != made_by:
+                raise RunMismatch(f"{file} is a checkpoint of another run; {RESTORE}")
+            if step in about:
+                raise DamagedArtefact(f"step {step} is there twice, as {about[step][0]} and {file}; keep one")
+            if file != checkpoint_file(folder, step):
+                raise DamagedArtefact(f"{file} says that it is of step {step}; restore the checkpoint of its name")
+            about[step] = file, mass
         steps = sorted(about)
         for before, after in itertools.pairwise(steps):
             if about[after][1] < about[before][1]:
                 raise DamagedArtefact(
                     f"the learning rates sum to {about[before][1]:g} up to step {before} and to "
-                    f"{about[after][1]:g} up to step {after}: {about[after][0]} is of another run; remove it"
+                    f"{about[after][1]:g} up to step {after}: {about[after][0]} is of another run; move it away"
                 )
         return cls(
             np.array(steps, dtype=np.int64),
@@ -194,7 +202,7 @@ class Trajectory:
             layout = read_layout(shards, pickles=self.reader is load_pickles)
             first = first or layout
             if differs := difference(first, layout):
-                raise DamagedArtefact(f"{shards[0]}: {differs}; remove this checkpoint, or restore it")
+                raise DamagedArtefact(f"{shards[0]}: {differs}; move this checkpoint away, or restore it")
 
     def digest(self, index: int) -> str:
         """A hash of the checkpoint's tensors: their names, dtypes, shapes and bytes."""

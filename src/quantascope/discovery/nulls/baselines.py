@@ -1,10 +1,6 @@
-"""What else one might do with the same measurements.
+"""Low-rank models of a field, fitted and tested like the factors.
 
-Two kinds of baselines. Low-rank models of the field, fitted and tested like the factors, show what the binary
-nonnegative restriction costs: a signed SVD and an NMF of equal rank (paper, appendix G.1). Clusterings of events
-show what else finds units: spectral clustering of per-event gradients, which is the Quantization Model's own
-method, k-means of them, k-means of loss curves, and the largest component of a low-rank model. All clusterings
-are told the number of clusters.
+A signed SVD and an NMF of equal rank show what the binary nonnegative restriction costs (paper, appendix G.1).
 """
 
 import warnings
@@ -72,57 +68,6 @@ def nonnegative_model(
 def side_by_side(values: Values) -> Float[np.ndarray, "events columns"]:
     """The layers of a field next to each other, each with the same sum of squares."""
     return np.concatenate([field / (np.sqrt(squared_sum(field)) or 1.0) for field in values.astype(np.float64)], 1)
-
-
-def cluster_svd(rows: Float[np.ndarray, "events columns"], clusters: int) -> Int[np.ndarray, " events"]:
-    """The leading signed component with the largest loading on each event."""
-    left, spread, _ = linalg.svd(rows, full_matrices=False)
-    return np.abs(left * spread)[:, :clusters].argmax(1)
-
-
-def cluster_nmf(
-    rows: Float[np.ndarray, "events columns"], clusters: int, *, seed: int = 0
-) -> Int[np.ndarray, " events"]:
-    """The component of an NMF of the positive part with the largest loading on each event."""
-    positive = np.maximum(rows, 0)
-    with _unconverged_is_fine():
-        return _nmf(clusters, rows.shape, seed).fit_transform(positive / (positive.max() or 1.0)).argmax(1)
-
-
-def cluster_rows(
-    rows: Float[np.ndarray, "events columns"], clusters: int, *, seed: int = 0
-) -> Int[np.ndarray, " events"]:
-    """k-means of rows, for loss curves as they are."""
-    from sklearn.cluster import KMeans
-
-    model = KMeans(clusters, n_init=10, random_state=seed)  # pyright: ignore[reportArgumentType]
-    return model.fit_predict(rows).astype(np.int64)
-
-
-def cluster_gradients_spectrally(
-    gram: Float[np.ndarray, "events events"], clusters: int, *, seed: int = 0
-) -> Int[np.ndarray, " events"]:
-    """Spectral clustering by the angle between gradients, 1 − arccos(cosine)/π, from their Gram matrix."""
-    from sklearn.cluster import SpectralClustering
-
-    similarity = 1 - np.arccos(np.clip(cosines(gram), -1, 1)) / np.pi
-    model = SpectralClustering(clusters, affinity="precomputed", random_state=seed)
-    return model.fit_predict(similarity).astype(np.int64)
-
-
-def cluster_gradients_by_means(
-    gram: Float[np.ndarray, "events events"], clusters: int, *, seed: int = 0
-) -> Int[np.ndarray, " events"]:
-    """k-means of gradients of unit length, from their Gram matrix, which fixes them up to rotation."""
-    spread, vectors = linalg.eigh(cosines(gram))
-    return cluster_rows(vectors * np.sqrt(np.maximum(spread, 0)), clusters, seed=seed)
-
-
-def cosines(gram: Float[np.ndarray, "events events"]) -> Float[np.ndarray, "events events"]:
-    """Cosines of the angles between gradients; a zero gradient is at right angles to all."""
-    length = np.sqrt(np.diag(gram).astype(np.float64))
-    safe = np.where(length > 0, length, 1.0)
-    return gram / safe / safe[:, None]
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -13,7 +13,7 @@ from quantascope.qmodel import CompiledConfig, CompiledQModel, QExecution, Super
 from quantascope.qmodel.compiled.knowledge import Knowledge, measure_knowledge
 from quantascope.qmodel.compiled.program_task import ProgramTask, program_task
 from quantascope.qmodel.compiled.saved import load_qmodel, save_qmodel
-from quantascope.runs.artefact import read_json, write_json
+from quantascope.runs.accuracy import read_accuracy, write_accuracy
 from quantascope.runs.config import Config, Count, NonNegativeFloat
 from quantascope.runs.errors import DamagedArtefact
 from quantascope.runs.progress import Progress
@@ -22,7 +22,7 @@ from quantascope.sources.user_file import check_named, keep_file
 from quantascope.tasks.events import Events
 from quantascope.training import Objective, OptimizerConfig, ScheduleConfig, TrainingConfig, train
 
-MODEL, RESULT, KEPT_PROGRAM = "qmodel.safetensors", "accuracy.json", "program.py"
+MODEL, RESULT, KNOWLEDGE, KEPT_PROGRAM = "qmodel.safetensors", "accuracy.json", "knowledge.json", "program.py"
 ADAM = OptimizerConfig(name="adam", learning_rate=1e-2, epsilon=1e-5, weight_decay=1e-3)
 
 
@@ -96,9 +96,8 @@ def learn_compiled(
         taught = program_task(config.program)
         supervised = _train(config, taught, run, progress, where)
         save_qmodel(path / MODEL, supervised.model, taught.task.vocabulary, made_by=run.hash)
-        knowledge = measure_knowledge(supervised, taught, config.trained_on)
-        accuracy = routed_accuracy(supervised.model, taught)
-        write_json(path / RESULT, {**accuracy, "knowledge": knowledge.model_dump(mode="json")})
+        measure_knowledge(supervised, taught, config.trained_on).save(path / KNOWLEDGE, made_by=run.hash)
+        write_accuracy(path / RESULT, routed_accuracy(supervised.model, taught), made_by=run.hash)
 
     run.complete([MODEL, RESULT], make)
     return _read(config, path, config.program, where)
@@ -126,11 +125,11 @@ def read_compiled(path: Path, *, program: str | None = None, device: str | torch
 
 
 def _read(config: CompiledLearner, path: Path, program: str, device: torch.device) -> CompiledRun:
-    result: dict[str, Any] = read_json(path / RESULT)
-    known = result.pop("knowledge", None)
-    knowledge = None if known is None else Knowledge.parse(known)
     model, _ = load_qmodel(path / MODEL, made_by=config.hash())
-    return CompiledRun(config, model.to(device), result, knowledge, program)
+    accuracy = read_accuracy(path / RESULT, made_by=config.hash())
+    kept = path / KNOWLEDGE
+    knowledge = Knowledge.load(kept, made_by=config.hash()) if kept.exists() else None
+    return CompiledRun(config, model.to(device), accuracy, knowledge, program)
 
 
 def _train(

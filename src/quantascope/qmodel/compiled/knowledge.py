@@ -5,6 +5,7 @@ what is right there: each token, which quanta run, and what they find.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, TypeVar
 
 import torch
@@ -17,6 +18,7 @@ from quantascope.models.device import device_of, moved
 from quantascope.qmodel.compiled.model import QExecution
 from quantascope.qmodel.compiled.program_task import ProgramTask
 from quantascope.qmodel.compiled.supervision import SupervisedQModel, Supervision, class_weights
+from quantascope.runs.artefact import read_record, write_record
 from quantascope.runs.config import Config, Count
 from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.events import Events
@@ -42,6 +44,16 @@ class Knowledge(Config):
     audit_tokens: Share | None = None
     audit_gates: Share | None = None
     audit_values: Share | None = None
+
+    def save(self, path: Path, *, made_by: str) -> None:
+        """Keep it in a run."""
+        write_record(path, self.model_dump(mode="json"), made_by=made_by)
+
+    @classmethod
+    def load(cls, path: Path, *, made_by: str) -> "Knowledge":
+        """What a run kept."""
+        values = read_record(path, made_by=made_by)
+        return cls.parse({name: value for name, value in values.items() if name != "hash"})
 
 
 def measure_knowledge(supervised: SupervisedQModel, taught: ProgramTask, trained_on: str) -> Knowledge:

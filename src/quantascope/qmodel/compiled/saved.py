@@ -1,11 +1,12 @@
 """A trained compiled Q-model as one file: weights, graph and vocabulary."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from quantascope.models.saved import load_model, save_model
 from quantascope.qmodel.compiled.model import CompiledConfig, CompiledQModel
 from quantascope.quanta.graph import Edge, EdgeKind, QGraph
-from quantascope.runs.artefact import read_tensors, write_tensors
-from quantascope.runs.errors import DamagedArtefact
 
 KIND = "compiled Q-model"
 
@@ -13,33 +14,29 @@ KIND = "compiled Q-model"
 def save_qmodel(path: Path, model: CompiledQModel, vocabulary: tuple[str, ...], *, made_by: str) -> None:
     """Write a Q-model, its graph and the symbols that it speaks."""
     graph = model.graph
-    write_tensors(
-        path,
-        model.state_dict(),
-        made_by=made_by,
-        kind=KIND,
-        vocabulary=list(vocabulary),
-        positions=model.positions,
-        model=model.config.model_dump(mode="json"),
-        quanta=list(graph.names),
-        edges=[[edge.parent, edge.child, edge.kind.value] for edge in graph.edges],
-        emitters=list(graph.emitters),
-    )
+    about = {
+        "vocabulary": list(vocabulary),
+        "positions": model.positions,
+        "model": model.config.model_dump(mode="json"),
+        "quanta": list(graph.names),
+        "edges": [[edge.parent, edge.child, edge.kind.value] for edge in graph.edges],
+        "emitters": list(graph.emitters),
+    }
+    save_model(path, model, kind=KIND, about=about, made_by=made_by)
 
 
 def load_qmodel(path: Path, *, made_by: str | None = None) -> tuple[CompiledQModel, tuple[str, ...]]:
     """A Q-model and its vocabulary."""
-    tensors, about = read_tensors(path, made_by=made_by)
-    if about.get("kind") != KIND:
-        raise DamagedArtefact(f"{path} holds no Q-model; give a file that quantascope train compiled wrote")
+    model, about = load_model(path, _build, kind=KIND, make="quantascope train compiled", made_by=made_by)
+    return model, tuple(about["vocabulary"])
+
+
+def _build(about: Mapping[str, Any]) -> CompiledQModel:
     edges = tuple(Edge(parent, child, EdgeKind(kind)) for parent, child, kind in about["edges"])
-    vocabulary = tuple(about["vocabulary"])
-    model = CompiledQModel(
+    return CompiledQModel(
         graph=QGraph(tuple(about["quanta"]), edges, tuple(about["emitters"])),
-        vocabulary=len(vocabulary),
+        vocabulary=len(about["vocabulary"]),
         positions=about["positions"],
         config=CompiledConfig.parse(about["model"]),
         seed=0,
     )
-    model.load_state_dict(tensors)
-    return model.eval(), vocabulary

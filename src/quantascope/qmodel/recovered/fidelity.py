@@ -161,10 +161,10 @@ def through_time(run: RecoveredRun) -> pl.DataFrame:
     made_by = fingerprint({"fit": run.config.hash(), "columns": list(_TIME_COLUMNS)})
     if not file.exists():
         events = every_event(run.source, panel_for(run.source, "causal"), TIME_EVERY)
-        rows = [(step, *_at_step(run, events, step)) for step in run.replays.steps]
+        rows = [(step, *_at_step(run, events, step)) for step in run.replay.steps]
         table = pl.DataFrame(rows, orient="row", schema=["step", *_TIME_COLUMNS])
         write_table(file, table, made_by=made_by)
-    return read_table(file, made_by=made_by)
+    return read_table(file, made_by=made_by, columns=("step", *_TIME_COLUMNS))
 
 
 _TIME_COLUMNS = ("agreement", "decided", "overlap", "source", "qmodel")
@@ -172,7 +172,7 @@ _TIME_COLUMNS = ("agreement", "decided", "overlap", "source", "qmodel")
 
 def _at_step(run: RecoveredRun, events: Events, step: int) -> tuple[float, ...]:
     source = run.source.model(step)
-    events, existence = events.to(run.source.device), run.replays.existence(step)
+    events, existence = events.to(run.source.device), run.replay.existence(step)
     done = run.model.run(events, interface=source.interface(), existence=existence)
     theirs, ours = source(events).softmax(-1), done.logits.softmax(-1)
     best = theirs.topk(2).values

@@ -25,9 +25,9 @@ from quantascope.discovery import Factors, Rule
 from quantascope.discovery.discover import read_factors
 from quantascope.models import decode
 from quantascope.models.residual import ResidualModel
-from quantascope.qmodel.recovered.loss import RecoveryLoss, Replayed
+from quantascope.qmodel.recovered.loss import RecoveryLoss, ReplayedCheckpoint
 from quantascope.qmodel.recovered.model import RecoveredConfig, RecoveredQModel
-from quantascope.qmodel.recovered.saved import ABOUT, WEIGHTS, QModel
+from quantascope.qmodel.recovered.saved import WEIGHTS, QModel
 from quantascope.runs.artefact import read_table
 from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
@@ -108,14 +108,14 @@ FIT_PRESETS: dict[FitPreset, RecoveredFit] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Replays:
+class CheckpointReplay:
     """A source and its factors, ready to be replayed."""
 
     source: Source
     factors: Factors
 
     @classmethod
-    def of(cls, source: Source, factors: Factors) -> "Replays":
+    def of(cls, source: Source, factors: Factors) -> "CheckpointReplay":
         """Refused without factors, or without checkpoints to replay."""
         if not len(factors):
             raise InvalidConfig(
@@ -150,7 +150,7 @@ class Replays:
         share = [np.interp(step, self.source.steps, curve) for curve in curves]
         return torch.tensor(share, dtype=torch.float32).to(self.source.device)
 
-    def all(self, pool: Pool, parts: int, seed: int) -> list[Replayed]:
+    def all(self, pool: Pool, parts: int, seed: int) -> list[ReplayedCheckpoint]:
         """Every replayed step on the training inputs and its own share of the pool, each in so many parts."""
         examples = _examples(self.source.events())
         labels = self.supports.split(torch.bincount(self.source.events().example).tolist(), 1)
@@ -170,7 +170,9 @@ class Replays:
                 )
                 events = [Events.of(*zip(*own, *said[part::parts], strict=True)) for part, own in enumerate(asked)]
             replays += [
-                Replayed.of(model, own, existence=self.existence(step), supports=torch.cat(labels[part::parts], 1))
+                ReplayedCheckpoint.of(
+                    model, own, existence=self.existence(step), supports=torch.cat(labels[part::parts], 1)
+                )
                 for part, own in enumerate(events)
             ]
         return replays
@@ -217,13 +219,13 @@ class RecoveredRun:
 
     config: RecoveredFit
     path: Path
-    replays: Replays
+    replay: CheckpointReplay
     qmodel: QModel
 
     @property
     def source(self) -> Source:
         """The source of the Q-model."""
-        return self.replays.source
+        return self.replay.source
 
     @property
     def model(self) -> RecoveredQModel:
@@ -236,7 +238,7 @@ class RecoveredRun:
         file = self.path / SEMANTICS
         if not file.is_file():
             return {}
-        table = read_table(file, made_by=self.config.hash())
+        table = read_table(file, made_by=self.config.hash(), columns=("unit", "description"))
         return dict(zip(table["unit"], table["description"], strict=True))
 
 
@@ -244,30 +246,32 @@ def fit_recovered(
     config: RecoveredFit, source: Source, factors: Factors, path: Path, progress: Progress | None = None
 ) -> RecoveredRun:
     """Fit, resume or read the Q-model of this config at `path`."""
-    replays, vocabulary = Replays.of(source, factors), source.sequence_task.vocabulary
+    replay, vocabulary = CheckpointReplay.of(source, factors), source.sequence_task.vocabulary
 
     def make(run: RunDirectory) -> None:
-        QModel(_fit(config, replays, run, progress), vocabulary).save(path, made_by=run.hash)
+        QModel(_fit(config, replay, run, progress), vocabulary).save(path, made_by=run.hash)
 
-    RunDirectory.open(path, config).complete([WEIGHTS, ABOUT], make)
-    return _read(config, path, replays)
+    RunDirectory.open(path, config).complete([WEIGHTS], make)
+    return _read(config, path, replay)
 
 
-def _fit(config: RecoveredFit, replays: Replays, run: RunDirectory, progress: Progress | None) -> RecoveredQModel:
-    source = replays.source.model()
+def _fit(
+    config: RecoveredFit, replay: CheckpointReplay, run: RunDirectory, progress: Progress | None
+) -> RecoveredQModel:
+    source = replay.source.model()
     model = RecoveredQModel(
-        layers=tuple(replays.factors.layer.tolist()),
+        layers=tuple(replay.factors.layer.tolist()),
         blocks=source.depth,
         interface=source.interface(),
         config=config.model,
         seed=config.seed,
-    ).to(replays.source.device)
+    ).to(replay.source.device)
     if progress:
         progress(0, math.nan)  # it takes a while until all is replayed
-    targets = replays.all(config.pool, config.parts, config.seed)
-    chance = np.repeat(np.arange(1, len(replays.steps) + 1) ** config.late, config.parts)
+    targets = replay.all(config.pool, config.parts, config.seed)
+    chance = np.repeat(np.arange(1, len(replay.steps) + 1) ** config.late, config.parts)
 
-    def batches(step: int) -> tuple[Replayed, bool]:
+    def batches(step: int) -> tuple[ReplayedCheckpoint, bool]:
         drawn = np.random.default_rng([config.seed, step]).choice(len(targets), p=chance / chance.sum())
         return targets[drawn], step >= (1 - config.frozen_share) * config.updates
 
@@ -287,7 +291,7 @@ def recovery_objective(config: RecoveredFit) -> Objective:
     """The loss of a replayed checkpoint; channels stay as they are once they are frozen."""
     terms = config.loss.terms(config.updates)
 
-    def forward(model: RecoveredQModel, batch: tuple[Replayed, bool]) -> Any:
+    def forward(model: RecoveredQModel, batch: tuple[ReplayedCheckpoint, bool]) -> Any:
         replayed, frozen = batch
         return model.run(
             replayed.events,
@@ -343,21 +347,20 @@ def read_fit(source: Source, preset: FitPreset) -> RecoveredRun:
     command = f"quantascope fit --preset {preset}"
     if not (folder / "config.json").is_file():
         raise DamagedArtefact(f"{source.folder} has no {preset} Q-model; make it with {command}")
-    if not (folder / ABOUT).is_file():
+    if not (folder / WEIGHTS).is_file():
         raise DamagedArtefact(f"the fit in {folder} is not finished; {command} resumes it")
     config = read_run(folder).parse(RecoveredFit, make=command)
     if config.source != source.identity:
-        raise RunMismatch(f"the Q-model in {folder} is that of another source; remove it, and {command}")
-    replays = Replays.of(source, read_factors(source)[0])
-    return _read(config, folder, replays)
+        raise RunMismatch(f"the Q-model in {folder} is that of another source; move it away, and {command}")
+    return _read(config, folder, CheckpointReplay.of(source, read_factors(source)[0]))
 
 
-def _read(config: RecoveredFit, folder: Path, replays: Replays) -> RecoveredRun:
+def _read(config: RecoveredFit, folder: Path, replay: CheckpointReplay) -> RecoveredRun:
     """The run of a Q-model that is kept, which runs where its source does."""
-    source = replays.source
-    qmodel = QModel.load(folder, vocabulary=source.sequence_task.vocabulary)
+    source = replay.source
+    qmodel = QModel.load(folder, vocabulary=source.sequence_task.vocabulary, made_by=config.hash())
     qmodel.model.to(source.device)
-    return RecoveredRun(config, folder, replays, qmodel)
+    return RecoveredRun(config, folder, replay, qmodel)
 
 
 def qmodel_folder(source: Source, preset: FitPreset) -> Path:

@@ -29,7 +29,7 @@ from quantascope.tasks.events import Events
 
 
 @dataclass(frozen=True, eq=False)
-class Replayed:
+class ReplayedCheckpoint:
     """One checkpoint of the source on some events: what it did there, and how far each quantum exists.
 
     `supports` labels the gates on the `labelled` events; elsewhere it says nothing.
@@ -52,7 +52,7 @@ class Replayed:
         *,
         existence: Float[Tensor, " quanta"],
         supports: Bool[Tensor, "quanta labelled"],
-    ) -> "Replayed":
+    ) -> "ReplayedCheckpoint":
         """Run the source once, where it is; the labelled events come first."""
         events = events.to(device_of(source))
         done = source.run(events)
@@ -124,7 +124,7 @@ class RecoveryLoss(Config):
     sparsity_ramp: Ramp = Ramp()
     channel_entropy_ramp: Ramp = Ramp(begin=0.5)
 
-    def terms(self, steps: int) -> dict[str, Callable[[RecoveredExecution, Replayed, int], Tensor]]:
+    def terms(self, steps: int) -> dict[str, Callable[[RecoveredExecution, ReplayedCheckpoint, int], Tensor]]:
         """The terms by name, for the training loop."""
 
         def sparsity(step: int) -> float:
@@ -149,7 +149,7 @@ class RecoveryLoss(Config):
         }
 
 
-def reconstruction_error(done: RecoveredExecution, batch: Replayed) -> Float[Tensor, ""]:
+def reconstruction_error(done: RecoveredExecution, batch: ReplayedCheckpoint) -> Float[Tensor, ""]:
     """Squared error of block updates relative to their energy, mean over layers."""
     errors = [
         (ours - theirs).square().sum() / energy
@@ -158,19 +158,19 @@ def reconstruction_error(done: RecoveredExecution, batch: Replayed) -> Float[Ten
     return torch.stack(errors).mean()
 
 
-def divergence(done: RecoveredExecution, batch: Replayed) -> Float[Tensor, ""]:
+def divergence(done: RecoveredExecution, batch: ReplayedCheckpoint) -> Float[Tensor, ""]:
     """KL(source ‖ Q) in nats, mean over events."""
     return torch.nn.functional.cross_entropy(done.logits, batch.probability) - batch.entropy
 
 
-def gate_error(done: RecoveredExecution, batch: Replayed) -> Float[Tensor, ""]:
+def gate_error(done: RecoveredExecution, batch: ReplayedCheckpoint) -> Float[Tensor, ""]:
     """Class-balanced cross-entropy of the gates with the supports."""
     return torch.nn.functional.binary_cross_entropy_with_logits(
         _gates(done, batch.events), batch.supported, weight=batch.gate_weights, reduction="sum"
     )
 
 
-def gate_entropy(done: RecoveredExecution, batch: Replayed) -> Float[Tensor, ""]:
+def gate_entropy(done: RecoveredExecution, batch: ReplayedCheckpoint) -> Float[Tensor, ""]:
     """Entropy of the gates at events, in nats."""
     gate = _gates(done, batch.events)
     return (torch.nn.functional.softplus(gate) - gate * gate.sigmoid()).mean()

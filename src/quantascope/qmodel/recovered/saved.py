@@ -1,26 +1,27 @@
-"""`QModel`: a recovered Q-model that runs without its source, from two small files.
+"""`QModel`: a recovered Q-model that runs without its source.
 
-qmodel.safetensors   weights, with the embeddings and readout of the source
-qmodel.json          shape, quanta, channels and vocabulary, for people and for loading
+qmodel.safetensors   all of it: weights, embeddings and readout of the source, quanta, channels and vocabulary
+qmodel.json          the same without the weights, for people; nothing reads it
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor
 
 from quantascope.models.predictions import decode
 from quantascope.models.residual import Interface, InterfaceConfig
+from quantascope.models.saved import load_model, save_model
 from quantascope.qmodel.recovered.model import RecoveredConfig, RecoveredQModel
-from quantascope.runs.artefact import read_json, read_tensors, write_json, write_tensors
+from quantascope.runs.artefact import write_json
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.tasks.events import Events
 
 KIND = "recovered Q-model"
 WEIGHTS, ABOUT = "qmodel.safetensors", "qmodel.json"
-_AGAIN = "remove it, and quantascope fit makes it again"
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,64 +76,56 @@ class QModel:
         return [self.vocabulary[token] for token in output]
 
     def save(self, folder: Path, *, made_by: str) -> None:
-        """Write both files; the description comes last and makes them whole."""
-        model = self.model
-        write_tensors(folder / WEIGHTS, model.state_dict(), made_by=made_by, kind=KIND)
-        write_json(
-            folder / ABOUT,
-            {
-                "kind": KIND,
-                "made_by": made_by,
-                "quanta": list(model.names),
-                "layers": list(model.layers),
-                "blocks": model.blocks,
-                "width": model.interface.width,
-                "positions": model.interface.positions,
-                "interface": model.interface.config.model_dump(mode="json"),
-                "parameters": model.parameter_count,
-                "writers": model.writers,
-                "channels": [[model.names[edge.parent], model.names[edge.child]] for edge in model.channels.edges],
-                "model": model.config.model_dump(mode="json"),
-                "vocabulary": list(self.vocabulary),
-            },
-        )
+        """Write the Q-model, and its description for people."""
+        about = _described(self.model, self.vocabulary)
+        write_json(folder / ABOUT, {"kind": KIND, "made_by": made_by, **about})
+        save_model(folder / WEIGHTS, self.model, kind=KIND, about=about, made_by=made_by)
 
     @classmethod
-    def load(cls, folder: Path | str, *, vocabulary: tuple[str, ...] | None = None) -> "QModel":
-        """Read a Q-model, of a given vocabulary if one is given."""
-        folder = Path(folder)
-        if not (folder / ABOUT).is_file():
+    def load(
+        cls, folder: Path | str, *, vocabulary: tuple[str, ...] | None = None, made_by: str | None = None
+    ) -> "QModel":
+        """Read a Q-model, of a given vocabulary and config if these are given."""
+        file = Path(folder) / WEIGHTS
+        if not file.exists():
             raise DamagedArtefact(f"{folder} holds no Q-model; make one with quantascope fit RUN")
-        about = read_json(folder / ABOUT)
-        if not isinstance(about, dict) or about.get("kind") != KIND:
-            raise DamagedArtefact(f"{folder / ABOUT} does not describe a recovered Q-model; {_AGAIN}")
-        try:
-            made_by, symbols = about["made_by"], tuple(about["vocabulary"])
-            model = RecoveredQModel(
-                layers=tuple(about["layers"]),
-                blocks=about["blocks"],
-                interface=Interface(
-                    vocabulary=len(symbols),
-                    positions=about["positions"],
-                    width=about["width"],
-                    config=InterfaceConfig.parse(about.get("interface", {})),
-                ),
-                config=RecoveredConfig.parse(about["model"]),
-                seed=0,
-            )
-        except (KeyError, TypeError, ValueError, RuntimeError, InvalidConfig) as error:
-            raise DamagedArtefact(
-                f"{folder / ABOUT} does not describe a recovered Q-model ({error!r}); {_AGAIN}"
-            ) from error
+        model, about = load_model(file, _build, kind=KIND, make="quantascope fit", made_by=made_by)
+        symbols = tuple(about["vocabulary"])
         if vocabulary is not None and symbols != vocabulary:
             raise RunMismatch(
                 f"the Q-model in {folder} speaks another vocabulary of {len(symbols)} symbols, not "
                 f"the {len(vocabulary)} asked for; use the Q-model of this task"
             )
-        tensors, _ = read_tensors(folder / WEIGHTS, made_by=made_by)
-        try:
-            model.load_state_dict(tensors)
-        except RuntimeError as error:
-            reason = str(error).splitlines()[-1].strip()
-            raise DamagedArtefact(f"{folder / WEIGHTS} does not fit {ABOUT} ({reason}); {_AGAIN}") from error
-        return cls(model.eval(), symbols)
+        return cls(model, symbols)
+
+
+def _described(model: RecoveredQModel, vocabulary: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "quanta": list(model.names),
+        "layers": list(model.layers),
+        "blocks": model.blocks,
+        "width": model.interface.width,
+        "positions": model.interface.positions,
+        "interface": model.interface.config.model_dump(mode="json"),
+        "parameters": model.parameter_count,
+        "writers": model.writers,
+        "channels": [[model.names[edge.parent], model.names[edge.child]] for edge in model.channels.edges],
+        "model": model.config.model_dump(mode="json"),
+        "vocabulary": list(vocabulary),
+    }
+
+
+def _build(about: Mapping[str, Any]) -> RecoveredQModel:
+    interface = Interface(
+        vocabulary=len(about["vocabulary"]),
+        positions=about["positions"],
+        width=about["width"],
+        config=InterfaceConfig.parse(about["interface"]),
+    )
+    return RecoveredQModel(
+        layers=tuple(about["layers"]),
+        blocks=about["blocks"],
+        interface=interface,
+        config=RecoveredConfig.parse(about["model"]),
+        seed=0,
+    )

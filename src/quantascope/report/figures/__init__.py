@@ -10,12 +10,13 @@ from quantascope.discovery.discover import Discovery
 from quantascope.qmodel.recovered.intervene import Interventions
 from quantascope.qmodel.recovered.trace import Trace
 from quantascope.report.figures import discovery, interventions, trace
-from quantascope.report.figures.style import house_style
-from quantascope.runs.artefact import write_bytes
+from quantascope.report.figures.style import house_style, legible
+from quantascope.runs.files import write_bytes
 
 
 def save_figure(figure: Figure, file: Path) -> None:
     """Write a figure as a picture and, beside it, as vectors."""
+    legible(figure)
     for suffix in (".svg", ".png"):
         buffer = io.BytesIO()
         figure.savefig(buffer, format=suffix[1:], metadata={"Date": None} if suffix == ".svg" else None)

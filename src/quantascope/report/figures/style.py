@@ -7,8 +7,13 @@ from typing import Any, Literal
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.cbook import is_math_text
 from matplotlib.figure import Figure
+from matplotlib.mathtext import MathTextParser
+from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from quantascope.report.text import shown
 
 # Okabe and Ito's palette.
 VERMILLION, BLUE, GREEN, SKY, ORANGE, PURPLE, GREY = (
@@ -47,6 +52,20 @@ def panels(count: int, *, width: float = 3.5, height: float = 3.0) -> tuple[Figu
 def title(axes: Axes, letter: str, text: str) -> None:
     """A panel's letter and what it shows."""
     axes.set_title(f"$\\bf{{({letter})}}$ {text}")
+
+
+def legible(figure: Figure) -> Figure:
+    """The figure with text that can be drawn, whatever it says: no control characters, no broken formulas."""
+    parser = MathTextParser("path")
+    for text in figure.findobj(Text):
+        assert isinstance(text, Text)
+        text.set_text(shown(text.get_text()))
+        try:
+            if is_math_text(text.get_text()):
+                parser.parse(text.get_text())
+        except ValueError:
+            text.set_parse_math(False)
+    return figure
 
 
 def step_scale(steps: np.ndarray) -> dict[str, Any]:

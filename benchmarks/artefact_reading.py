@@ -1,0 +1,89 @@
+"""What checking a digest costs: time of the check over the time of reading, side by side in one run.
+
+Three files: a checkpoint of the reference source (0.1 MB), one of 256 MB from the page cache, and that from disk.
+Reading is `read_tensors` and a copy of every tensor, as loading it into a network makes one. The digests that were
+weighed are timed on the same bytes: CRC-32 is the fastest that the standard library has.
+
+    python benchmarks/artefact_reading.py
+"""
+
+import hashlib
+import os
+import tempfile
+import time
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from quantascope.models import Transformer, TransformerConfig
+from quantascope.runs import artefact
+from quantascope.runs.artefact import read_tensors, write_tensors
+
+ROUNDS = 9
+
+
+def seconds(work: Callable[[], Any], before: Callable[[], None] = lambda: None) -> float:
+    """The least time of several rounds."""
+    times = []
+    for _ in range(ROUNDS):
+        before()
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def read(file: Path) -> dict[str, torch.Tensor]:
+    """The tensors of a file, copied."""
+    return {name: tensor.clone() for name, tensor in read_tensors(file, made_by="here")[0].items()}
+
+
+def without_check(file: Path, before: Callable[[], None]) -> float:
+    """Seconds of the same reading without a check of the digest."""
+    check, artefact.check_seal = artefact.check_seal, lambda *_, **__: None
+    try:
+        return seconds(lambda: read(file), before)
+    finally:
+        artefact.check_seal = check
+
+
+def forget(file: Path) -> None:
+    """Let the system forget the file's pages."""
+    handle = os.open(file, os.O_RDONLY)
+    os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(handle)
+
+
+def main() -> None:
+    """Print a row for each file, and the speed of each digest."""
+    torch.set_num_threads(1)
+    folder = Path(tempfile.mkdtemp())
+    model = Transformer(vocabulary=44, positions=20, config=TransformerConfig(), seed=0)
+    write_tensors(folder / "small", model.state_dict(), made_by="here", step=1, mass=0.1)
+    large = {f"layer {index}": torch.randn(1 << 20) for index in range(64)}
+    write_tensors(folder / "large", large, made_by="here", step=1, mass=0.1)
+    cold = lambda: forget(folder / "large")  # noqa: E731
+    rows = (
+        ("0.1 MB, cached", "small", lambda: None),
+        ("256 MB, cached", "large", lambda: None),
+        ("256 MB, from disk", "large", cold),
+    )
+    print(f"{'':20}{'read ms':>10}{'with check':>12}{'ratio':>8}")
+    for name, file, before in rows:
+        bare = without_check(folder / file, before)
+        checked = seconds(lambda file=file: read(folder / file), before)
+        print(f"{name:20}{1e3 * bare:10.2f}{1e3 * checked:12.2f}{checked / bare:8.3f}")
+    data = (folder / "large").read_bytes()
+    print(f"\n{'digest':20}{'GB/s':>10}")
+    digests = {"crc32": zlib.crc32, "sha256": hashlib.sha256, "blake2b": hashlib.blake2b}
+    for name, digest in digests.items():
+        print(f"{name:20}{len(data) / seconds(lambda digest=digest: digest(data)) / 1e9:10.2f}")
+    for file in folder.iterdir():
+        file.unlink()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,328 @@
+"""Damage to the files of tiny runs of every kind: is any of it taken for a result?
+
+Each trial copies a run, damages one file as disks, copies and people do (a flipped bit, zeroed, overwritten or
+exchanged blocks, a file cut short, grown, deleted, or swapped with that of another seed or of another step), and
+does what a command does with it. Outcomes:
+
+    refused     an error with a remedy, in one line
+    harmless    the same result as without the damage: made again, or not needed
+    WRONG       another result, without a word
+    TRACEBACK   any other exception
+
+    python benchmarks/damage.py [--trials 1200] [--seed 0]
+"""
+
+import argparse
+import contextlib
+import hashlib
+import json
+import random
+import shutil
+import sys
+import tempfile
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from quantascope.acquisition.learner import HSPLearner, learn
+from quantascope.claims.result import Estimate, Result
+from quantascope.claims.scoreboard import read_results
+from quantascope.discovery.discover import discover
+from quantascope.discovery.field import priority_field
+from quantascope.guidance.guide import GuidedLearner, learn_guided
+from quantascope.models import MLPConfig, TransformerConfig
+from quantascope.qmodel.compiled.fit import CompiledLearner, learn_compiled
+from quantascope.qmodel.recovered.fit import fit_config, fit_run, read_fit
+from quantascope.qmodel.recovered.trace import trace
+from quantascope.runs.errors import QuantascopeError
+from quantascope.sources.open import open_source
+from quantascope.sources.trained import SourceConfig, train_source
+from quantascope.tasks.hsp import FlatFamily
+from quantascope.training import OptimizerConfig, Pace, Recorder, TrainingConfig, Trajectory
+
+Use = Callable[[Path], Any]
+"""What a command does with a run: JSON-like values, which damage must not change."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of artefact: its files in a run, a twin run of another seed, and what uses it."""
+
+    name: str
+    run: Path
+    files: str
+    use: Use
+    twin: Path | None = None
+    optional: bool = False
+    """Whether nothing says that it must be there."""
+
+    def some(self, draw: random.Random) -> Path:
+        """One of its files, relative to the run."""
+        return draw.choice(sorted(file.relative_to(self.run) for file in self.run.glob(self.files)))
+
+
+def damaged(data: bytes, how: str, draw: random.Random) -> bytes:
+    """The bytes of a file after an accident."""
+    out = bytearray(data)
+    size = min(draw.choice((1, 8, 64, 512, 4096)), len(out))
+    at, other = (draw.randrange(len(out) - size + 1) for _ in range(2))
+    match how:
+        case "flipped bit":
+            out[draw.randrange(len(out))] ^= 1 << draw.randrange(8)
+        case "zeroed block":
+            out[at : at + size] = bytes(size)
+        case "overwritten block":
+            out[at : at + size] = draw.randbytes(size)
+        case "exchanged blocks":
+            out[at : at + size], out[other : other + size] = out[other : other + size], out[at : at + size]
+        case "cut short":
+            del out[draw.randrange(len(out)) :]
+        case "grown":
+            out += draw.randbytes(draw.randrange(1, 100))
+        case _:
+            raise ValueError(how)
+    return bytes(out)
+
+
+BYTES = ("flipped bit", "zeroed block", "overwritten block", "exchanged blocks", "cut short", "grown")
+HOW = (*BYTES, "deleted", "of another seed", "of another step")
+
+
+def accident(kind: Kind, run: Path, how: str, draw: random.Random) -> bool:
+    """Damage a file of a copied run; whether there was anything to damage."""
+    name = kind.some(draw)
+    file = run / name
+    before = file.read_bytes()
+    if how == "deleted":
+        if kind.optional:
+            return False
+        file.unlink()
+        return True
+    if how == "of another seed":
+        if kind.twin is None or not (kind.twin / name).exists():
+            return False
+        file.write_bytes((kind.twin / name).read_bytes())
+    elif how == "of another step":
+        file.write_bytes((run / kind.some(draw)).read_bytes())
+    else:
+        file.write_bytes(damaged(before, how, draw))
+    return file.read_bytes() != before
+
+
+def outcome(use: Use, run: Path, expected: str) -> str:
+    """What becomes of a damaged run."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = _text(use(run))
+    except QuantascopeError as error:
+        return "refused" if "\n" not in str(error) else "TRACEBACK"
+    except BaseException:
+        traceback.print_exc()
+        return "TRACEBACK"
+    return "harmless" if found == expected else "WRONG"
+
+
+def trials(kinds: list[Kind], count: int, seed: int = 0) -> Iterator[tuple[str, str, str]]:
+    """Kind, damage and outcome of each of so many damages."""
+    draw = random.Random(seed)
+    place = Path(tempfile.mkdtemp())
+    expected: dict[str, str] = {}
+    done = 0
+    while done < count:
+        kind, how = kinds[done % len(kinds)], draw.choice(HOW)
+        copy = place / kind.run.name
+        shutil.copytree(kind.run, copy)
+        if kind.name not in expected:
+            expected[kind.name] = _text(kind.use(copy))
+            shutil.rmtree(copy)
+            shutil.copytree(kind.run, copy)
+        if accident(kind, copy, how, draw):
+            yield kind.name, how, outcome(kind.use, copy, expected[kind.name])
+            done += 1
+        shutil.rmtree(copy)
+
+
+def _text(values: Any) -> str:
+    return json.dumps(values, sort_keys=True, default=repr)
+
+
+def _hash(*arrays: Any) -> str:
+    return hashlib.sha256(b"".join(np.ascontiguousarray(one).tobytes() for one in arrays)).hexdigest()
+
+
+def source_kinds(run: Path, twin: Path | None = None) -> list[Kind]:
+    """What is in a trained source with factors and a Q-model."""
+
+    def traced(path: Path) -> Any:
+        fitted = read_fit(open_source(path), "faithful")
+        return trace(fitted, "346", fitted.descriptions).to_json()
+
+    def discovered(path: Path) -> Any:
+        found = discover(open_source(path), threshold=0.02)
+        return found.table().to_dicts(), found.improvement_correlation
+
+    def parts(path: Path) -> Any:
+        source = open_source(path)
+        options = {"train": source.examples(), "parts": path / "parts"}
+        field = priority_field(source.trajectory, source.losses, source.layers, **options)
+        return _hash(field.values, field.other, field.losses)
+
+    parts(run)
+    return [
+        Kind("config", run, "config.json", traced, twin),
+        Kind("checkpoint", run, "checkpoints/*.safetensors", discovered, twin),
+        Kind("metrics", run, "metrics.parquet", traced, twin),
+        Kind("field", run, "priority/*.safetensors", discovered, twin),
+        Kind("part", run, "parts/*.safetensors", parts, twin),
+        Kind("factors", run, "factors.safetensors", traced, twin),
+        Kind("config of a Q-model", run, "qmodel/faithful/config.json", traced, twin),
+        Kind("recovered Q-model", run, "qmodel/faithful/qmodel.safetensors", traced, twin),
+    ]
+
+
+def forest_kinds(folder: Path) -> list[Kind]:
+    """What is in a run of sparse parities, whole and interrupted."""
+    for seed in (0, 1):
+        learn(_forest(seed), folder / f"forest-{seed}")
+        with contextlib.suppress(KeyboardInterrupt):
+            learn(_forest(seed), folder / f"killed-{seed}", _stop, Pace(save=0.0, report=0.0))
+
+    def learned(path: Path) -> Any:
+        curves = learn(_forest(0), path)
+        return curves.summary(), _hash(curves.coefficient, curves.task_loss)
+
+    whole, killed = ([folder / f"{name}-{seed}" for seed in (0, 1)] for name in ("forest", "killed"))
+    return [
+        Kind("metrics of a forest", whole[0], "metrics.parquet", learned, whole[1]),
+        Kind("config of a forest", whole[0], "config.json", learned, whole[1]),
+        Kind("state", killed[0], "state.safetensors", learned, killed[1]),
+    ]
+
+
+def _forest(seed: int) -> HSPLearner:
+    family, training = FlatFamily(tasks=6), TrainingConfig(steps=8, evaluate_every=2)
+    return HSPLearner(
+        family=family, model=MLPConfig(width=8), training=training, batch_size=16, panel_inputs=16, model_seed=seed
+    )
+
+
+def _stop(step: int, loss: float, acquired: int | None = None) -> None:
+    if step >= 4:
+        raise KeyboardInterrupt
+
+
+def series_kinds(folder: Path) -> list[Kind]:
+    """Checkpoints of somebody's own loop, and a published result."""
+    for seed in (0, 1):
+        torch.manual_seed(seed)
+        model = nn.Linear(3, 3)
+        recorder = Recorder(model, folder / f"series-{seed}", steps=1)
+        for _ in range(3):
+            with torch.no_grad():
+                model.weight += torch.randn(3, 3)
+            recorder.step(0.1)
+        estimate = Estimate.over_runs("slope", [1.0 + seed, 2.0, 3.0])
+        result = Result.of("claim", "full", _forest(seed), {"slope": estimate}, {"commit": "unknown"})
+        result.save(folder / f"results-{seed}" / "claim-full.json")
+
+    def loaded(path: Path) -> Any:
+        series = Trajectory.open(path)
+        return (
+            series.steps.tolist(),
+            series.learning_rate_mass.tolist(),
+            [series.digest(i) for i in range(len(series))],
+        )
+
+    def read(path: Path) -> Any:
+        return {name: result.to_json() for name, result in read_results(path).items()}
+
+    return [
+        Kind("checkpoint of a loop", folder / "series-0", "checkpoints/*.safetensors", loaded, optional=True),
+        Kind("result", folder / "results-0", "*.json", read, optional=True),
+    ]
+
+
+def program_kinds(folder: Path) -> list[Kind]:
+    """What is in runs of a compiled Q-model and of a network that it guides."""
+    learners = [_guided(seed) for seed in (0, 1)]
+    for seed, learner in enumerate(learners):
+        teacher = learn_compiled(learner.teacher, folder / f"compiled-{seed}")
+        learn_guided(learner, folder / f"guided-{seed}", teacher)
+
+    def compiled(path: Path) -> Any:
+        run = learn_compiled(learners[0].teacher, path)
+        return run.accuracy, _hash(*(one.detach() for one in run.model.parameters()))
+
+    def guided(path: Path) -> Any:
+        run = learn_guided(learners[0], path, learn_compiled(learners[0].teacher, folder / "compiled-0"))
+        return run.accuracy, _hash(*(one.detach() for one in run.model.parameters()))
+
+    teachers, students = ([folder / f"{name}-{seed}" for seed in (0, 1)] for name in ("compiled", "guided"))
+    return [
+        Kind("compiled Q-model", teachers[0], "qmodel.safetensors", compiled, teachers[1]),
+        Kind("accuracy", teachers[0], "accuracy.json", compiled, teachers[1]),
+        Kind("guided model", students[0], "model.safetensors", guided, students[1]),
+        Kind("accuracy of a guided model", students[0], "accuracy.json", guided, students[1]),
+    ]
+
+
+def _guided(seed: int) -> GuidedLearner:
+    short = {"training.steps": 2, "training.schedule.decay": "none", "seed": seed}
+    teacher = CompiledLearner(program="roman").replace({**short, "model.width": 8})
+    learner = GuidedLearner(teacher=teacher, model=TransformerConfig(blocks=9, width=8, hidden=8))
+    return learner.replace(short)
+
+
+def make_source(folder: Path, seed: int) -> Path:
+    """A trained source with factors and a Q-model."""
+    config = SourceConfig(
+        model=TransformerConfig(blocks=2, width=8, hidden=16),
+        steps=12,
+        optimizer=OptimizerConfig(name="sgd", learning_rate=0.1),
+        intervals=4,
+        replays=2,
+        seed=seed,
+    )
+    source = train_source(config, folder / f"source-{seed}")
+    discover(source, threshold=0.02).save()
+    fit_run(source, fit_config(source, "faithful", {"updates": 4, "parts": 4}))
+    return source.folder
+
+
+def main() -> int:
+    """Print outcomes by kind and by damage; 1 if any was wrong or a traceback."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trials", type=int, default=1200)
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    folder = Path(tempfile.mkdtemp())
+    source, twin = (make_source(folder, seed) for seed in (0, 1))
+    source_kinds(twin)
+    kinds = [*source_kinds(source, twin), *forest_kinds(folder), *series_kinds(folder), *program_kinds(folder)]
+    by_kind: dict[str, Counter[str]] = {kind.name: Counter() for kind in kinds}
+    by_damage: dict[str, Counter[str]] = {how: Counter() for how in HOW}
+    for name, how, what in trials(kinds, asked.trials, asked.seed):
+        by_kind[name][what] += 1
+        by_damage[how][what] += 1
+        if what.isupper():
+            print(f"{what}: {name}, {how}", file=sys.stderr)
+    shutil.rmtree(folder)
+    columns = ("refused", "harmless", "WRONG", "TRACEBACK")
+    print(f"{'':28}" + "".join(f"{column:>11}" for column in columns))
+    for row, counts in [*by_kind.items(), *by_damage.items(), ("all", sum(by_kind.values(), Counter()))]:
+        print(f"{row:28}" + "".join(f"{counts[column]:11d}" for column in columns))
+    return int(any(counts["WRONG"] + counts["TRACEBACK"] for counts in by_kind.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,35 @@
+"""A trained Transformer as one file that needs nothing else: weights, shape and vocabulary."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from quantascope.models.saved import load_model, save_model
+from quantascope.models.transformer import Transformer, TransformerConfig
+
+KIND = "Transformer"
+
+
+def save_transformer(path: Path, model: Transformer, vocabulary: tuple[str, ...], *, made_by: str) -> None:
+    """Write a Transformer and the symbols that it speaks."""
+    about = {
+        "vocabulary": list(vocabulary),
+        "positions": model.positions,
+        "model": model.config.model_dump(mode="json"),
+    }
+    save_model(path, model, kind=KIND, about=about, made_by=made_by)
+
+
+def load_transformer(path: Path, *, made_by: str | None = None) -> tuple[Transformer, tuple[str, ...]]:
+    """A Transformer and its vocabulary."""
+    model, about = load_model(path, _build, kind=KIND, make="quantascope guide", made_by=made_by)
+    return model, tuple(about["vocabulary"])
+
+
+def _build(about: Mapping[str, Any]) -> Transformer:
+    return Transformer(
+        vocabulary=len(about["vocabulary"]),
+        positions=about["positions"],
+        config=TransformerConfig.parse(about["model"]),
+        seed=0,
+    )

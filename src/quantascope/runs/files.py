@@ -1,0 +1,155 @@
+"""Files that are whole or absent, and that are opened without surprises.
+
+A file is written under a random temporary name, synced and renamed, so that a killed process leaves the old file
+or the new one. The writer holds its temporary file locked: one that nobody holds was left by a killed process.
+Temporary files are never opened through a link, and nothing is read that is not a regular file.
+"""
+
+import errno
+import fcntl
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from quantascope.runs.errors import DamagedArtefact, StorageFailed, UnreadableFile
+
+RUN_AGAIN = "move it away and run again"
+_KINDS = {
+    stat.S_IFIFO: "FIFO",
+    stat.S_IFSOCK: "socket",
+    stat.S_IFCHR: "device",
+    stat.S_IFBLK: "device",
+    stat.S_IFDIR: "folder",
+}
+
+
+def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Replace a file's content atomically, and durably unless that is not worth the time."""
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
+    with _storage(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                _hold(file.fileno())
+                file.write(data)
+                file.flush()
+                if durable:
+                    os.fsync(file.fileno())
+                partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+        if durable:
+            _sync_folder(path.parent)
+
+
+def remove_partials(folder: Path) -> None:
+    """Remove what killed processes left half written in a folder and in those below it."""
+    for partial in folder.rglob(".*.partial"):
+        if not is_held(partial):
+            partial.unlink(missing_ok=True)
+
+
+def is_held(file: Path) -> bool:
+    """Whether a process that is alive holds this file; one that does not exist is held by nobody."""
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno in (errno.EWOULDBLOCK, errno.EACCES)
+    else:
+        return False
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def held(file: Path) -> Iterator[None]:
+    """An empty file that is there, and held, as long as the block runs and its process lives."""
+    with _storage(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+    try:
+        _hold(handle)
+        yield
+    finally:
+        file.unlink(missing_ok=True)
+        os.close(handle)
+
+
+@contextmanager
+def opened(path: Path, remedy: str = RUN_AGAIN) -> Iterator[BinaryIO]:
+    """A regular file for reading; whatever else is there is refused in one line, and nothing blocks."""
+    try:
+        kind = stat.S_IFMT(path.stat().st_mode)
+        if kind != stat.S_IFREG:
+            raise DamagedArtefact(
+                f"{path} is a {_KINDS.get(kind, 'special file')}, not a regular file; move it away"
+            )
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except FileNotFoundError:
+        if path.is_symlink():
+            raise DamagedArtefact(f"{path} is a link to a file that is not there; download it again") from None
+        instead = "run the command that makes it again" if remedy == RUN_AGAIN else remedy
+        raise DamagedArtefact(f"{path} is missing; {instead}") from None
+    except OSError as error:
+        raise unreadable(path, error) from error
+    with os.fdopen(handle, "rb") as file:
+        yield file
+
+
+def unreadable(path: Path, error: OSError) -> UnreadableFile:
+    """What is said of a file or folder that the system does not let us read; it may well be whole."""
+    return UnreadableFile(f"cannot read {path}: {error.strerror or error}; mend its permissions or the disk")
+
+
+def refuse_links(folder: Path) -> None:
+    """Refuse a run in which a link leads out of it: through such a link, other people's runs reach your files."""
+    root = os.path.realpath(folder)
+    pending = [str(folder)]
+    while pending:
+        try:
+            with os.scandir(pending.pop()) as entries:
+                for entry in entries:
+                    if entry.is_symlink():
+                        _refuse_outside(Path(entry.path), root)
+                    elif entry.is_dir():
+                        pending.append(entry.path)
+        except OSError as error:
+            raise unreadable(Path(error.filename or folder), error) from error
+
+
+def _refuse_outside(link: Path, root: str) -> None:
+    target = os.path.realpath(link)
+    if target != root and not target.startswith(root + os.sep):
+        raise DamagedArtefact(f"{link} is a link out of its run, to {target}; put the files themselves there")
+
+
+def _hold(handle: int) -> None:
+    with suppress(OSError):  # a file system without locks; leftovers are then only removed later
+        fcntl.flock(handle, fcntl.LOCK_EX)
+
+
+@contextmanager
+def _storage(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StorageFailed(
+            f"cannot write {path}: {error.strerror or error}; free space, mend permissions, or write elsewhere"
+        ) from error
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,121 @@
+"""A digest finds every changed byte, in every format; origin and structure are checked too."""
+
+import io
+
+import polars as pl
+import pytest
+import safetensors.torch
+import torch
+
+from quantascope.runs import seal
+from quantascope.runs.accuracy import read_accuracy, write_accuracy
+from quantascope.runs.artefact import (
+    read_record,
+    read_table,
+    read_tensors,
+    write_json,
+    write_record,
+    write_table,
+    write_tensors,
+)
+from quantascope.runs.errors import DamagedArtefact, RunMismatch
+from quantascope.runs.structure import check_tensors
+
+FORMATS = {
+    "a.json": lambda file: read_record(file, made_by="h"),
+    "a.safetensors": lambda file: read_tensors(file, made_by="h"),
+    "a.parquet": lambda file: read_table(file, made_by="h"),
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write_record(tmp_path / "a.json", {"x": 1.5, "name": "some"}, made_by="h")
+    write_tensors(tmp_path / "a.safetensors", {"x": torch.arange(5.0)}, made_by="h", step=3)
+    write_table(tmp_path / "a.parquet", pl.DataFrame({"x": [1.0, 2.0], "y": ["a", "b"]}), made_by="h")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_flipped_bit_is_refused(folder, name):
+    file = folder / name
+    whole = file.read_bytes()
+    FORMATS[name](file)
+    for at in range(len(whole)):
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :])
+        with pytest.raises((DamagedArtefact, RunMismatch)) as told:
+            FORMATS[name](file)
+        assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_artefact_of_an_older_version_is_read_with_one_warning_for_all(folder, name, monkeypatch):
+    monkeypatch.setattr(seal, "_told", [])
+    write_json(folder / "a.json", {"x": 1.5, "hash": "h"})
+    facts = {"quantascope": '{"config": "h", "step": 3}'}
+    (folder / "a.safetensors").write_bytes(safetensors.torch.save({"x": torch.zeros(1)}, facts))
+    buffer = io.BytesIO()
+    pl.DataFrame({"x": [1.0]}).write_parquet(buffer, metadata={"config": "h"})
+    (folder / "a.parquet").write_bytes(buffer.getvalue())
+    with pytest.warns(UserWarning, match=f"{name} has no digest, as files of older versions"):
+        FORMATS[name](folder / name)
+    for other, read in FORMATS.items():
+        read(folder / other)  # warnings are errors here
+
+
+def test_files_of_others_need_no_digest(tmp_path):
+    safetensors.torch.save_file({"x": torch.zeros(1)}, tmp_path / "model.safetensors", {"format": "pt"})
+    assert read_tensors(tmp_path / "model.safetensors", made_by=None)[1] == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"[" * 100_000, "damaged or foreign"),
+        (b"[1]", "holds no named values"),
+        (b"null", "holds no named values"),
+        (b'{"digest": 3}', "do not match their digest"),
+        (b'{"digest": "crc32:00000000", "hash": "h"}', "do not match their digest"),
+    ],
+)
+def test_records_that_are_none_are_refused_in_one_line(tmp_path, content, says):
+    (tmp_path / "a.json").write_bytes(content)
+    with pytest.raises(DamagedArtefact, match=says) as told:
+        read_record(tmp_path / "a.json", made_by="h")
+    assert len(str(told.value)) < 500 + len(str(tmp_path))
+
+
+def test_facts_that_are_no_mapping_are_refused(tmp_path):
+    data = safetensors.torch.save({"x": torch.zeros(1)}, {"quantascope": "[1, 2]"})
+    (tmp_path / "a").write_bytes(data)
+    with pytest.raises(DamagedArtefact, match="facts that are not named"):
+        read_tensors(tmp_path / "a", made_by=None)
+
+
+def test_accuracy_is_that_of_its_run_and_of_numbers(tmp_path):
+    write_accuracy(tmp_path / "accuracy.json", {"test_exact": 0.5}, made_by="one")
+    assert read_accuracy(tmp_path / "accuracy.json", made_by="one") == {"test_exact": 0.5}
+    with pytest.raises(RunMismatch, match="made by config one, not by two"):
+        read_accuracy(tmp_path / "accuracy.json", made_by="two")
+    for value in ("much", True, None, [1]):
+        write_record(tmp_path / "accuracy.json", {"test_exact": value}, made_by="one")
+        with pytest.raises(DamagedArtefact, match="'test_exact' is no number"):
+            read_accuracy(tmp_path / "accuracy.json", made_by="one")
+
+
+@pytest.mark.parametrize(
+    ("tensors", "says"),
+    [
+        ({"a": torch.zeros(2, 3)}, "no tensor 'b'"),
+        ({"a": torch.zeros(2, 3), "b": torch.zeros(3), "c": torch.zeros(1)}, "a tensor 'c' that does not belong"),
+        ({"a": torch.zeros(2, 3), "b": torch.zeros(2)}, r"'b' is float \[2\], not float \[columns = 3\]"),
+        ({"a": torch.zeros(4, 3), "b": torch.zeros(3)}, r"'a' is float \[4, 3\], not float \[rows = 2, columns"),
+        ({"a": torch.zeros(2, 3, dtype=torch.int64), "b": torch.zeros(3)}, r"'a' is int \[2, 3\], not float"),
+        ({"a": torch.full((2, 3), torch.inf), "b": torch.zeros(3)}, "'a' has values that are not finite"),
+    ],
+)
+def test_tensors_of_another_structure_are_named(tmp_path, tensors, says):
+    form = {"a": "float rows columns", "b": "float columns"}
+    with pytest.raises(DamagedArtefact, match=says):
+        check_tensors(tmp_path / "f", tensors, form, sizes={"rows": 2})
+    check_tensors(tmp_path / "f", {"a": torch.zeros(2, 3), "b": torch.zeros(3)}, form, sizes={"rows": 2})
