@@ -36,6 +36,8 @@ bench: $(READY) ## the benchmarks: ratios measured side by side
 	$(BIN)/python benchmarks/compile.py
 	$(BIN)/python benchmarks/guidance.py
 	$(BIN)/python benchmarks/qmodel_fit.py
+	$(BIN)/python benchmarks/artefact_reading.py
+	$(BIN)/python benchmarks/damage.py
 
 clean: ## remove the environment and all local runs
 	rm -rf $(VENV) runs

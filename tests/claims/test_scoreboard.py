@@ -110,7 +110,7 @@ def test_committed_results_belong_to_the_presets_of_this_version():
 
 def write_result(folder: Path, preset: str, values: list[float]) -> None:
     result = Result("c", preset, {}, {"f": Estimate.over_runs("f", values), "g": estimate(2.0)}, {})
-    (folder / f"c-{preset}.json").write_text(json.dumps(result.to_json()))
+    result.save(folder / f"c-{preset}.json")
 
 
 @pytest.fixture

@@ -10,12 +10,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import quantascope
 from quantascope.claims.register import CLAIMS, module_of
+from quantascope.claims.result import Result
 from quantascope.cli.main import _parse, main
 
 ROOT = Path(__file__).parents[2]
@@ -82,6 +84,19 @@ def test_a_published_result_is_the_result_with_its_figures(tmp_path, capsys):
     for suffix in ("png", "svg"):
         copy = results / "figures" / f"hsp-demand-quick.{suffix}"
         assert copy.read_bytes() == (folder / f"figure.{suffix}").read_bytes()
+
+
+def test_another_published_result_is_replaced_only_if_asked(tmp_path, capsys):
+    command = ["reproduce", "hsp-demand", "--out", str(tmp_path / "run"), "--publish", str(tmp_path)]
+    file = tmp_path / "hsp-demand-quick.json"
+    assert main(command) == 0
+    assert main(command) == 0  # the same
+    found = Result.load(file)
+    replace(found, figures=dict(list(found.figures.items())[1:])).save(file)
+    assert main(command) == 2
+    assert "holds another result; add --replace" in capsys.readouterr().err
+    assert main([*command, "--replace"]) == 0
+    assert Result.load(file).figures == found.figures
 
 
 def test_a_run_directory_of_another_config_is_refused_with_the_difference(reproduced, failing):

@@ -91,7 +91,7 @@ def test_data_are_remembered_and_must_stay_as_they_were(gpt2, tmp_path):
     assert open_source(folder).identity == first.identity
     whole = data.read_text()
     data.write_text(whole + whole.splitlines()[0] + "\n")
-    with pytest.raises(RunMismatch, match=r"has changed since .* restore it, or remove \S+ and give --data"):
+    with pytest.raises(RunMismatch, match=r"has changed since .* restore it, or move \S+ away and give --data"):
         open_source(folder)
     data.unlink()
     with pytest.raises(RunMismatch, match="is gone since"):

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
+from quantascope.runs.artefact import write_record
 from quantascope.runs.errors import InvalidConfig
 from quantascope.sources.open import open_source
 
@@ -198,8 +199,7 @@ def test_an_unknown_unit_or_channel_is_refused(fitted, refused):
 
 
 def test_a_run_of_another_kind_is_refused(refused, tmp_path):
-    (tmp_path / "config.json").write_text(
-        json.dumps({"format": 2, "kind": "forest", "hash": "x", "config": {}, "made_with": {}})
-    )
+    about = {"format": 2, "kind": "forest", "config": {}, "made_with": {}}
+    write_record(tmp_path / "config.json", about, made_by="x")
     err = refused("discover", tmp_path)
     assert "is a run of 'forest', which is no source; make one with quantascope train TASK" in err

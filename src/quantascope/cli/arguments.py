@@ -24,7 +24,7 @@ def parse_changes(changes: tuple[str, ...]) -> dict[str, Any]:
             raise InvalidConfig(f"'{change}' is not a setting; write KEY=VALUE, as in training.steps=500")
         try:
             parsed[key] = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             parsed[key] = text
     return parsed
 

@@ -40,7 +40,7 @@ def keep_file(run: RunDirectory, where: str, kept_as: str) -> None:
     text = file.read_bytes()
     if not kept.exists():
         write_bytes(kept, text)
-    elif kept.read_bytes() != text:
+    elif not kept.is_file() or kept.read_bytes() != text:
         raise RunMismatch(
             f"{file} has changed since {run.path} was made with it; restore it from {kept}, or make a new run"
         )

@@ -13,7 +13,6 @@ transformers and Lightning are imported when these classes are first used. Weigh
 
 import functools
 import importlib
-import json
 import warnings
 from collections.abc import Collection
 from pathlib import Path
@@ -21,8 +20,9 @@ from typing import Any, SupportsIndex
 
 from torch import nn
 
-from quantascope.runs.artefact import write_json
+from quantascope.runs.artefact import read_record, write_record
 from quantascope.runs.errors import InvalidConfig
+from quantascope.training.checkpoint_tensors import RESTORE
 from quantascope.training.recorder import Recorder, refuse_another_model
 from quantascope.training.trajectory import checkpoint_file, own_files
 
@@ -86,15 +86,16 @@ class _TrainerHooks(_Recording):
     def on_save(self, args: Any, state: Any, control: Any, **others: Any) -> None:
         """The Trainer can be resumed from here, so the rates up to here are kept."""
         if self.recorder is not None:
-            write_json(self.folder / _MASSES, self._masses() | {str(self.recorder.at): self.recorder.mass})
+            masses = self._masses() | {str(self.recorder.at): self.recorder.mass}
+            write_record(self.folder / _MASSES, masses, made_by="")
 
     def _masses(self) -> dict[str, float]:
         """The learning rates summed up to each step at which the Trainer saved."""
-        try:
-            found = json.loads((self.folder / _MASSES).read_bytes())
-        except (OSError, ValueError):
+        file = self.folder / _MASSES
+        if not file.exists():
             return {}
-        return found if isinstance(found, dict) else {}
+        kept = read_record(file, made_by=None, remedy=RESTORE)
+        return {step: mass for step, mass in kept.items() if isinstance(mass, float)}
 
 
 class _LightningHooks(_Recording):
