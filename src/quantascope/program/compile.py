@@ -12,7 +12,7 @@ freeze       what any other domain is traced against
 from quantascope.program.frozen import CompiledProgram
 from quantascope.program.passes.cardinality import bounded_outcomes
 from quantascope.program.passes.connection import check_closure, check_connection
-from quantascope.program.passes.courses import check_courses
+from quantascope.program.passes.execution_paths import check_execution_paths
 from quantascope.program.passes.effects import witnessed_effects
 from quantascope.program.passes.execute import execute
 from quantascope.program.passes.order import dependency_graph
@@ -35,10 +35,10 @@ def _compiled(program: Program, watch: Watch) -> CompiledProgram:
     observed = execute(declaration, recipes, watch)
     repeat(declaration, observed, watch)
     watch.next_pass()
-    check_closure(observed.names, observed.paths)
-    check_courses(program, recipes, observed.courses)
+    check_closure(observed.names, observed.activations)
+    check_execution_paths(program, recipes, observed.execution_paths)
     signatures = stable_signatures(observed)
-    check_connection(observed.names, observed.paths)
+    check_connection(observed.names, observed.activations)
     outcomes = bounded_outcomes(program.registry.quanta, observed)
     effects = witnessed_effects(declaration, observed, watch)
     dependencies = dependency_graph(observed, signatures)
@@ -47,7 +47,7 @@ def _compiled(program: Program, watch: Watch) -> CompiledProgram:
         graph=dependencies.hasse,
         dependencies=dependencies,
         signatures=signatures,
-        courses=tuple(observed.courses.values()),
+        execution_paths=tuple(observed.execution_paths.values()),
         outcomes=outcomes,
         effects=effects,
         audited=len(observed.events),

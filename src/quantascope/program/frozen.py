@@ -11,7 +11,7 @@ from quantascope.program.passes.cardinality import Outcomes
 from quantascope.program.passes.effects import Effect
 from quantascope.program.passes.signatures import Signatures
 from quantascope.program.registry import Program
-from quantascope.program.replay import Replay
+from quantascope.program.execution_cache import ExecutionCache
 from quantascope.program.state import State
 from quantascope.program.trace import ProgramTrace, trace_inputs
 from quantascope.quanta.graph import QGraph
@@ -23,7 +23,7 @@ _REMEMBERED_TRACES, _REMEMBERED_EVENTS = 8, 500_000
 class CompiledProgram:
     """A program whose dependencies are known: direct ones in `graph`, all in `dependencies`.
 
-    `courses` are the smallest states that show each course of the program, `outcomes` the outputs seen in the
+    `execution_paths` are the smallest states that show each execution path, `outcomes` the outputs seen in the
     audit domain, `effects` a witness that each quantum matters, and `audited` the number of events behind all
     this.
     """
@@ -32,7 +32,7 @@ class CompiledProgram:
     graph: QGraph
     dependencies: QGraph = field(repr=False)
     signatures: Signatures = field(repr=False)
-    courses: tuple[State, ...] = field(repr=False)
+    execution_paths: tuple[State, ...] = field(repr=False)
     outcomes: Outcomes = field(repr=False)
     effects: tuple[Effect, ...] = field(repr=False)
     audited: int
@@ -51,15 +51,15 @@ class CompiledProgram:
         known = _digest(inputs)
         if known in self._traces:
             return self._traces[known]
-        trace = trace_inputs(self.program, self.graph, self._replay, inputs)
+        trace = trace_inputs(self.program, self.graph, self._cache, inputs)
         if known and len(trace) <= _REMEMBERED_EVENTS:
             if len(self._traces) == _REMEMBERED_TRACES:
                 self._traces.pop(next(iter(self._traces)))
             self._traces[known] = trace
         return trace
 
-    def _replay(self) -> Replay:
-        return Replay(self.program, self.graph, self.signatures, self.courses, self.outcomes)
+    def _cache(self) -> ExecutionCache:
+        return ExecutionCache(self.program, self.graph, self.signatures, self.execution_paths, self.outcomes)
 
     def to_json(self) -> dict[str, object]:
         """Quanta by level with their cardinalities, direct edges, and the number of levels."""

@@ -1,0 +1,103 @@
+"""`Answers`: what each quantum has returned to which arguments; it must return the same to the same."""
+
+from copy import deepcopy
+from enum import Enum
+from typing import Any, NamedTuple, no_type_check
+
+from quantascope.program.recipes import Recipes
+from quantascope.program.registry import Quantum
+from quantascope.program.state import State, shown
+from quantascope.program.violations import HiddenInput, ProgramError, uncountable
+
+_FIXED = (int, str, bool, float, complex, bytes, type(None))
+
+
+class Answer(NamedTuple):
+    """Arguments, the output, and the first state on which they were seen; `arguments` is None if they are not kept."""
+
+    arguments: tuple[Any, ...] | None
+    value: Any
+    state: State
+
+
+@no_type_check
+class Answers:
+    """The first answer of each quantum to each arguments, and a check of all later ones."""
+
+    def __init__(self, recipes: Recipes) -> None:
+        self._recipes = recipes
+        self._known: dict[tuple[Any, ...], Answer] = {}
+        self._fixed = set(_FIXED)
+
+    def of(self, quantum: int) -> list[Answer]:
+        """The distinct answers of a quantum whose arguments are kept."""
+        return [answer for key, answer in self._known.items() if key[0] == quantum and answer.arguments is not None]
+
+    def changeable(self, arguments: list[Any]) -> tuple[int, ...]:
+        """The contents of those arguments that a quantum could change, to be compared after it has run."""
+        fixed = self._fixed
+        return tuple(
+            [self._recipes.of(one) for one in arguments if type(one) not in fixed and not self._is_fixed(one)]
+        )
+
+    def add(
+        self, quantum: Quantum, arguments: list[Any], changeable: bool, value: Any, state: State
+    ) -> ProgramError | None:
+        """Remember an answer; the complaint if it differs from the one before or cannot be compared."""
+        if not _is_countable(value):
+            return uncountable(value, quantum.name)
+        if changeable:
+            key = quantum.index, "contents", *map(self._recipes.of, arguments)
+            before = self._known.get(key)
+            if before is None:
+                before = self._known[key] = Answer(self._copied(arguments), value, state)
+        else:
+            given = tuple(arguments)
+            before = self._known.setdefault((quantum.index, *given), Answer(given, value, state))
+        if before.value == value or not (changeable or self._is_same(before.arguments, arguments)):
+            return None
+        if equals_only_itself(before.value) and equals_only_itself(value):
+            return uncountable(value, quantum.name)
+        given = ", ".join(map(shown, arguments))
+        return HiddenInput(
+            f"returns {shown(value)} for ({given}), and {shown(before.value)} for the same on {before.state}",
+            "let it depend on its arguments alone: no randomness, no global state",
+            quantum=quantum.name,
+        )
+
+    def _is_fixed(self, value: Any) -> bool:
+        """Whether nothing can change a value: numbers, strings, enum members, and tuples of such."""
+        kind = type(value)
+        if kind in self._fixed:
+            return True
+        if isinstance(value, (Enum, type)):
+            self._fixed.add(kind)
+            return True
+        return isinstance(value, tuple) and all(map(self._is_fixed, value))
+
+    def _is_same(self, one: tuple[Any, ...], other: list[Any]) -> bool:
+        """Whether arguments are of the same content, as 1 and True, though equal, are not."""
+        return [*map(self._recipes.of, one)] == [*map(self._recipes.of, other)]
+
+    def _copied(self, arguments: list[Any]) -> tuple[Any, ...] | None:
+        """Arguments as they are now; large tables are not copied."""
+        try:
+            return tuple(deepcopy(arguments, dict(self._recipes.large_tables())))
+        except Exception:
+            return None
+
+
+@no_type_check
+def equals_only_itself(value: Any) -> bool:
+    """Whether values of this type are compared by identity, as generators and most objects are."""
+    return type(value).__eq__ is object.__eq__ and not isinstance(value, Enum)
+
+
+@no_type_check
+def _is_countable(value: Any) -> bool:
+    """Whether a value can be hashed and equals itself, as NaN and arrays do not."""
+    try:
+        hash(value)
+        return bool(value == value)
+    except BaseException:
+        return False
