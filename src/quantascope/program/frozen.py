@@ -31,6 +31,7 @@ class CompiledProgram:
     program: Program
     graph: QGraph
     dependencies: QGraph = field(repr=False)
+    passed: tuple[int, ...] = field(repr=False)
     signatures: Signatures = field(repr=False)
     execution_paths: tuple[State, ...] = field(repr=False)
     outcomes: Outcomes = field(repr=False)
@@ -60,6 +61,20 @@ class CompiledProgram:
 
     def _cache(self) -> ExecutionCache:
         return ExecutionCache(self.program, self.graph, self.signatures, self.execution_paths, self.outcomes)
+
+    @property
+    def passed_guards(self) -> tuple[tuple[str, str], ...]:
+        """Pairs (D, Q) where Q runs only where a guard on D did not return before it, and D is no ancestor of Q.
+
+        By the rule of the language a guard that does not hold leaves no edge, so they are not in the graph.
+        """
+        names = self.graph.names
+        return tuple(
+            (names[above], name)
+            for quantum, name in enumerate(names)
+            for above in range(len(names))
+            if self.passed[quantum] >> above & 1 and above not in self.graph.ancestors(quantum)
+        )
 
     def to_json(self) -> dict[str, object]:
         """Quanta by level with their cardinalities, direct edges, and the number of levels."""
