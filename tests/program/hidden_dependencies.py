@@ -1,11 +1,10 @@
 """Programs in which a true dependency CAUSE -> RESULT is hidden from the compiler, one function each.
 
-Every program writes one token from what HALF finds of CAUSE and what RESULT finds, then a full stop. RESULT is given
+Most programs write one token from what HALF finds of CAUSE and what RESULT finds, then a full stop. RESULT is given
 the input and something that CAUSE decides in a way that no traced value and no open guard shows. Each must be refused,
 or compile to a graph that has CAUSE among the ancestors of RESULT.
 """
 
-import itertools
 import operator
 from collections import deque
 from collections.abc import Callable
@@ -20,19 +19,28 @@ from quantascope.program import Program, Registry, lift, when
 TOKENS = tuple(f"{half}{result}" for half in range(2) for result in range(6))
 
 
+BODIES = {
+    "STAGE": lambda position: min(position, 1),
+    "CAUSE": lambda number: number % 2,
+    "HALF": lambda cause: int(cause == 1),
+    "WORD": lambda half, result: f"{half}{result % 6}",
+    "STOP": lambda stage: ".",
+}
+
+
 class Sketch:
-    """A registry with STAGE, CAUSE, HALF, WORD and STOP; a case declares RESULT and says how it is called."""
+    """Quanta by name: those above, and others or None in their place."""
 
-    def __init__(self, cause: Callable[[int], object] = lambda number: number % 2) -> None:
+    def __init__(self, **bodies: Callable[..., object] | None) -> None:
         self.registry = Registry()
-        self.stage = self.quantum("STAGE", lambda position: min(position, 1))
-        self.cause = self.quantum("CAUSE", cause)
-        self.half = self.quantum("HALF", lambda cause: int(cause == 1))
-        self.word = self.quantum("WORD", lambda half, result: f"{half}{result % 6}")
-        self.stop = self.quantum("STOP", lambda stage: ".")
+        self._quanta = {
+            name: self.registry.quantum(name, output_cardinality=99)(body)
+            for name, body in {**BODIES, **bodies}.items()
+            if body is not None
+        }
 
-    def quantum(self, name, body):
-        return self.registry.quantum(name, output_cardinality=99)(body)
+    def __getattr__(self, name):
+        return self._quanta[name.upper()]
 
     def program(self, say, audit=range(12)) -> Program:
         """The program that says a word by `say(state)`, then stops."""
@@ -52,8 +60,7 @@ class Sketch:
 
 def chosen(one, other, use, body=None):
     """One of two things is chosen under a guard on CAUSE and used after it: `use(chosen, input)` goes to RESULT."""
-    s = Sketch()
-    result = s.quantum("RESULT", body or (lambda number, given: (number // 2 + int(given)) % 3))
+    s = Sketch(RESULT=body or (lambda number, given: (number // 2 + int(given)) % 3))
 
     def say(state):
         cause = s.cause(state.source)
@@ -61,7 +68,7 @@ def chosen(one, other, use, body=None):
         with when(cause, 1) as active:
             if active:
                 it = other
-        return s.word(s.half(cause), result(state.source, use(it, state.source)))
+        return s.word(s.half(cause), s.result(state.source, use(it, state.source)))
 
     return s.program(say)
 
@@ -189,13 +196,12 @@ def _by(number, given):
 
 def effect(act, body, kept=set):
     """A lifted function writes what CAUSE finds into something plain that RESULT is given."""
-    s = Sketch()
-    result = s.quantum("RESULT", body)
+    s = Sketch(RESULT=body)
 
     def say(state):
         seen, cause = kept(), s.cause(state.source)
         act(seen, cause, state)
-        return s.word(s.half(cause), result(state.source, seen))
+        return s.word(s.half(cause), s.result(state.source, seen))
 
     return s.program(say)
 
@@ -209,14 +215,13 @@ def lift_that_sets_an_attribute():
 
 
 def lift_that_keeps_the_input():
-    s, word = Sketch(), lambda number, n: (n // 2 + number % 2) % 3
-    count = s.quantum("RESULT", lambda seen: sum(seen) % 3)
-    named = s.quantum("NAMED", word)
+    """The worst case: RESULT seems to depend on nothing, so that traces remembered its first answer."""
+    s = Sketch(RESULT=lambda seen: sum(seen) % 3)
 
     def say(state):
         seen, cause = set(), s.cause(state.source)
         lift(seen.update, (state.source,))
-        return s.word(s.half(cause), named(count(seen), state.source))
+        return s.word(s.half(cause), s.result(seen))
 
     return s.program(say)
 
@@ -245,18 +250,15 @@ def the_inside_of_a_value():
 
 def argument(make, push, pop):
     """CAUSE changes what it is given, and RESULT is given the same."""
-    s = Sketch()
-    cause = s.quantum("PUSH", lambda number, kept: push(kept, number % 2) or number % 2)
-    s.registry._quanta.remove(s.cause)
-    object.__setattr__(cause, "name", "CAUSE")
-    for index, quantum in enumerate(s.registry.quanta):
-        object.__setattr__(quantum, "index", index)
-    result = s.quantum("RESULT", lambda number, kept: (number // 2 + pop(kept)) % 3)
+    s = Sketch(
+        CAUSE=lambda number, kept: push(kept, number % 2) or number % 2,
+        RESULT=lambda number, kept: (number // 2 + pop(kept)) % 3,
+    )
 
     def say(state):
         kept = make()
-        found = cause(state.source, kept)
-        return s.word(s.half(found), result(state.source, kept))
+        found = s.cause(state.source, kept)
+        return s.word(s.half(found), s.result(state.source, kept))
 
     return s.program(say)
 
@@ -276,12 +278,14 @@ def a_stack_that_a_quantum_changes():
 
 def memory(store, read, audit=range(12)):
     """CAUSE stores in something global, and RESULT reads it."""
-    s = Sketch(lambda number: store(number) or number % 2)
-    result = s.quantum("RESULT", lambda number: (number // 2 + read(number)) % 3)
+    s = Sketch(
+        CAUSE=lambda number: store(number) or number % 2,
+        RESULT=lambda number: (number // 2 + read(number)) % 3,
+    )
 
     def say(state):
         cause = s.cause(state.source)
-        return s.word(s.half(cause), result(state.source))
+        return s.word(s.half(cause), s.result(state.source))
 
     return s.program(say, audit)
 
@@ -306,30 +310,42 @@ def a_cache():
     return memory(lambda number: parity(number) and None, lambda number: kept.get(number, 5))
 
 
-def a_plan_for_the_next_token():
-    kept, registry = {}, Registry()
-    quantum = lambda name, body: registry.quantum(name, output_cardinality=99)(body)  # noqa: E731
-    stage = quantum("STAGE", lambda position: min(position, 2))
-    plan = quantum("CAUSE", lambda number: kept.update(by=number % 2) or number % 2)
-    first = quantum("FIRST", lambda plan: f"{plan}0")
-    later = quantum("RESULT", lambda number: (number // 2 + kept["by"]) % 3)
-    second = quantum("SECOND", lambda later: f"0{later}")
-    stop = quantum("STOP", lambda stage: ".")
+def plan(store, read):
+    """CAUSE stores at the first token what RESULT reads at the second."""
+    s = Sketch(
+        STAGE=lambda position: min(position, 2),
+        CAUSE=lambda number: store(number) or number % 2,
+        HALF=None,
+        WORD=None,
+        FIRST=lambda plan: f"{plan}0",
+        RESULT=lambda number: (number // 2 + read(number)) % 3,
+        SECOND=lambda later: f"0{later}",
+    )
 
     def predict(state):
-        now = stage(state.position)
+        now = s.stage(state.position)
         with when(now, 0) as begins:
             if begins:
-                return first(plan(state.source))
+                return s.first(s.cause(state.source))
         with when(now, 1) as goes_on:
             if goes_on:
-                return second(later(state.source))
+                return s.second(s.result(state.source))
         with when(now, 2) as over:
             if over:
-                return stop(now)
+                return s.stop(now)
         return None
 
-    return registry.entry(audit=range(12), vocabulary=(*TOKENS, "."), end=".")(predict)
+    return s.registry.entry(audit=range(12), vocabulary=(*TOKENS, "."), end=".")(predict)
+
+
+def a_plan_for_the_next_token():
+    kept = {}
+    return plan(lambda number: kept.update(by=number % 2), lambda number: kept["by"])
+
+
+def a_plan_by_input():
+    kept = {}
+    return plan(lambda number: kept.update({number: number % 2}), lambda number: kept[number])
 
 
 def numbers_by_first_come():
@@ -340,22 +356,23 @@ def numbers_by_first_come():
     )
 
 
-def early(is_one, cause=lambda number: "one" if number % 2 else 0):
+def early(is_one):
     """The entry returns early where `is_one(cause)`, without a guard, and RESULT does not run."""
-    s = Sketch(cause)
-    s.registry._quanta = [quantum for quantum in s.registry.quanta if quantum.name != "HALF"]
-    first = s.quantum("FIRST", lambda cause, number: f"0{number % 6}" if cause else "10")
-    result = s.quantum("RESULT", lambda token, number: f"1{number % 6}" if token == "10" else token)
-    s.registry._quanta.remove(s.word)
-    for index, quantum in enumerate(s.registry.quanta):
-        object.__setattr__(quantum, "index", index)
+    s = Sketch(
+        CAUSE=lambda number: "one" if number % 2 else 0,
+        HALF=None,
+        BASE=lambda number: number // 2 % 3,
+        FIRST=lambda cause, base: f"{int(cause == 'one')}{base}",
+        RESULT=lambda base: base + 3,
+        WORD=lambda first, result: f"{first[0]}{(int(first[1]) + result) % 6}",
+    )
 
     def say(state):
-        cause = s.cause(state.source)
-        token = first(cause * 0 if False else lift(bool, cause), state.source)
+        cause, base = s.cause(state.source), s.base(state.source)
+        first = s.first(cause, base)
         if is_one(cause):
-            return token
-        return result(token, state.source)
+            return first
+        return s.word(first, s.result(base))
 
     return s.program(say)
 
@@ -382,51 +399,17 @@ def early_return_by_repr():
     return early(lambda cause: "one" in repr(cause))
 
 
-def a_guard_closed_by_hand():
-    """The guard on CAUSE closes before RESULT runs in its block, by the exit of an outer guard."""
-    s = Sketch()
-    result = s.quantum("RESULT", lambda number: number // 2 % 3)
-    other = s.quantum("OTHER", lambda number: 3 + number // 2 % 3)
-    light = s.quantum("LIGHT", lambda number: 1)
-
-    def say(state):
-        cause, on = s.cause(state.source), light(state.source)
-        outer, inner = when(on, 1), when(cause, 1)
+def guards_that_cross():
+    def is_one(cause):
+        outer, inner = when(cause, cause), when(cause, "one")
         outer.__enter__()
         inner.__enter__()
-        found = None
-        if inner:
-            outer.__exit__(None, None, None)
-            inner_is_open = True
-            found = result(state.source)
-        else:
-            inner_is_open = False
-            outer.__exit__(None, None, None)
-            found = other(state.source)
+        found = bool(inner)
+        outer.__exit__(None, None, None)
         inner.__exit__(None, None, None)
-        assert inner_is_open in (True, False)
-        return s.word(s.half(cause), found)
+        return found
 
-    return s.program(say)
-
-
-def a_guard_never_closed():
-    s = Sketch()
-    result = s.quantum("RESULT", lambda number: number // 2 % 3)
-    late = s.quantum("LATE", lambda number: number % 2)
-
-    def say(state):
-        guard = when(s.cause(state.source), 0)
-        with guard as even:
-            kept = bool(even)
-            guard.__exit__(None, None, None)
-            if kept:
-                found = result(state.source)
-                return s.word(s.half(late(state.source)), found)
-            guard.__enter__()
-        return s.stop(0)
-
-    return s.program(say)
+    return early(is_one)
 
 
 HIDDEN = {
@@ -461,15 +444,13 @@ HIDDEN = {
         a_global_by_input,
         a_cache,
         a_plan_for_the_next_token,
+        a_plan_by_input,
         numbers_by_first_come,
         early_return_by_isinstance,
         early_return_by_hasattr,
         early_return_by_exception,
         early_return_by_repr,
-        a_guard_closed_by_hand,
-        a_guard_never_closed,
+        guards_that_cross,
     )
 }
 """The cases by name."""
-
-_ = itertools

@@ -3,12 +3,11 @@
 import datetime
 import os
 import sys
-import sysconfig
 import time
 from types import FrameType
 from typing import Any, no_type_check
 
-from quantascope.program.place import place_in_program
+from quantascope.program.place import is_of_program, place_in_program
 
 _CLOCK = ("time", "monotonic", "perf_counter", "process_time")
 _READS = {
@@ -25,7 +24,7 @@ _READS = {
     id: "an address in memory",
 }
 _ENVIRONMENT = type(os.environ).__getitem__.__code__
-_LIBRARIES = tuple(sysconfig.get_path(kind) + os.sep for kind in ("stdlib", "purelib", "platlib"))
+_OF_ENVIRONMENT = ("os", "collections.abc", "_collections_abc")
 
 
 @no_type_check
@@ -47,10 +46,10 @@ class Ambient:
             self._note(_READS[called], frame)
         elif event == "call" and frame.f_code is _ENVIRONMENT:
             caller = frame.f_back
-            while caller is not None and caller.f_globals.get("__name__") in ("os", "collections.abc", "_collections_abc"):
+            while caller is not None and caller.f_globals.get("__name__") in _OF_ENVIRONMENT:
                 caller = caller.f_back
             self._note("the environment", caller)
 
     def _note(self, what: str, frame: FrameType | None) -> None:
-        if frame is not None and not frame.f_code.co_filename.startswith(("<frozen", *_LIBRARIES)):
+        if frame is not None and is_of_program(frame):
             self.found = self.found or (what, place_in_program(frame))

@@ -10,6 +10,7 @@ defaults, attributes and closure. What has no content that can be read, such as 
 
 import copyreg
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from enum import Enum
@@ -116,6 +117,8 @@ class Recipes:
         if kind is dict:
             self.looked_inside += len(value)
             return kind, *map(self.of, value), *map(self.of, value.values())
+        if kind is defaultdict and value.default_factory is not None:
+            return self._defaults(value)
         if kind is slice:
             return kind, *map(self.of, (value.start, value.stop, value.step))
         opened = isinstance(value, _OPENED) or hasattr(kind, "__dataclass_fields__")
@@ -124,6 +127,13 @@ class Recipes:
             return self._opaque(kind, value)
         finally:
             self._closed_to_tracing -= not opened
+
+    def _defaults(self, table: defaultdict[Any, Any]) -> tuple[Any, ...]:
+        """What a table returns: looking up a missing key adds what the factory makes, which changes nothing."""
+        default = self.of(table.default_factory())
+        items = [(self.of(key), number) for key, value in table.items() if (number := self.of(value)) != default]
+        self.looked_inside += len(table)
+        return defaultdict, self.of(table.default_factory), default, *items
 
     def _opaque(self, kind: type, value: Any) -> tuple[Any, ...] | None:
         if kind in (set, frozenset):
