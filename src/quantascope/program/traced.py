@@ -96,11 +96,11 @@ class Traced:
         refuse_use(
             self,
             "decides a branch outside `when`",
-            "write `with when(value, case) as active: if active: …`; sort and compare with lift(sorted, values)",
+            "write `with when(value, case) as active: if active: …`, or lift(sorted, values) and lift(max, a, b)",
         )
 
     def __int__(self) -> NoReturn:
-        refuse_use(self, "is made a plain int", "compute with it as it is, or inside a quantum")
+        refuse_use(self, "is made a plain int", "write lift(int, value), or compute inside a quantum")
 
     def __index__(self) -> NoReturn:
         refuse_use(
@@ -111,7 +111,7 @@ class Traced:
         )
 
     def __float__(self) -> NoReturn:
-        refuse_use(self, "is made a plain float", "compute with it as it is, or inside a quantum")
+        refuse_use(self, "is made a plain float", "write lift(f, value) for a function f that needs one")
 
     def __hash__(self) -> NoReturn:
         refuse_use(self, "is made a plain key", "look it up inside a quantum, or with lift(table.get, value)")

@@ -1,9 +1,10 @@
 """`Tracer`: runs a program on traced values and tells what each quantum depended on."""
 
+import traceback
 from typing import Any, NamedTuple, NoReturn, no_type_check
 
 from quantascope.program.answers import Answers
-from quantascope.program.place import place_in_program, place_of
+from quantascope.program.place import is_of_program, place_in_program, place_of
 from quantascope.program.recipes import Recipes
 from quantascope.program.registry import CURRENT, Program, Quantum
 from quantascope.program.state import State, shown
@@ -265,15 +266,22 @@ class Tracer:
 def raised(error: BaseException, state: State, quantum: str | None) -> ProgramRaised:
     """The complaint about an exception of the program, with the line that raised it."""
     complaint = message_of(error)
-    traced = quantum is None and Traced.__name__ in complaint
+    traced = quantum is None and (Traced.__name__ in complaint or _meets_traced(error))
     return ProgramRaised(
         f"raises {type(error).__name__} at {place_of(error)}: {complaint}",
-        "write lift(function, value), or move it into a quantum"
+        "write lift(function, value) for a function that needs a plain value, or move it into a quantum"
         if traced
         else "mend it, or leave this input out of the audit domain",
         quantum=quantum,
         state=state,
     )
+
+
+def _meets_traced(error: BaseException) -> bool:
+    """Whether an error comes from a library function that has a traced value at hand."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    last = max((place for place, frame in enumerate(frames) if is_of_program(frame)), default=len(frames))
+    return any(type(value) is Traced for frame in frames[last + 1 :] for value in frame.f_locals.values())
 
 
 def _crossed(what: str) -> CrossedGuards:
