@@ -1,8 +1,7 @@
 """Programs in which a true dependency CAUSE -> RESULT is hidden from the compiler, one function each.
 
-Most programs write one token from what HALF finds of CAUSE and what RESULT finds, then a full stop. RESULT is given
-the input and something that CAUSE decides in a way that no traced value and no open guard shows. Each must be refused,
-or compile to a graph that has CAUSE among the ancestors of RESULT.
+Most programs write one token from what HALF finds of CAUSE and what RESULT finds, then a full stop. RESULT is
+given the input and something that CAUSE decides in a way that no traced value and no open guard shows.
 """
 
 import operator
@@ -59,7 +58,7 @@ class Sketch:
 
 
 def chosen(one, other, use, body=None):
-    """One of two things is chosen under a guard on CAUSE and used after it: `use(chosen, input)` goes to RESULT."""
+    """One of two things is chosen under a guard on CAUSE; after it, RESULT is given `use(chosen, input)`."""
     s = Sketch(RESULT=body or (lambda number, given: (number // 2 + int(given)) % 3))
 
     def say(state):

@@ -1,7 +1,7 @@
-"""Random small programs as text, with the graph that each must have, and mutants that hide one of its dependencies.
+"""Random small programs as text, with the graph that each must have, and mutants that hide a dependency.
 
-Quanta are random functions of values 0, 1, 2. A program is a tree of blocks: some quanta, then a token, or guards with
-a block for every case, or a guard whose block returns before the rest. A mutant hands one value on behind the
+Quanta are random functions of values 0, 1, 2. A program is a tree of blocks: some quanta, then a token, or guards
+with a block for every case, or a guard whose block returns before the rest. A mutant hands one value on behind the
 compiler's back; it must be refused.
 
     python tests/program/random_programs.py --count 2000
@@ -56,12 +56,13 @@ ROUTES = {
     "a global": ("", "", "KEPT['{p}']"),
     "an attribute of a function": ("lift(lambda v: setattr(probe, '{p}', v), {p})", "", "probe.{p}"),
     "a constant under guards": (
-        "hidden = 0\nfor case in (1, 2):\n    with when({p}, case) as holds:\n        if holds:\n            hidden = case",
+        "hidden = 0\nfor case in (1, 2):\n    with when({p}, case) as holds:\n        if holds:\n"
+        "            hidden = case",
         "hidden", "{x}",
     ),
     "an object under guards": (
-        "hidden = SimpleNamespace(v=0)\nfor case in (1, 2):\n    with when({p}, case) as holds:\n        if holds:\n"
-        "            hidden = SimpleNamespace(v=case)",
+        "hidden = SimpleNamespace(v=0)\nfor case in (1, 2):\n    with when({p}, case) as holds:\n"
+        "        if holds:\n            hidden = SimpleNamespace(v=case)",
         "hidden", "{x}.v",
     ),
     "a function under guards": (
@@ -122,7 +123,9 @@ class Writer:
         hidden = self.hidden if self.hidden and self.hidden.child == name else None
         if hidden:
             place = parents.index(hidden.parent)
-            before, argument, read = (part.format(p=hidden.parent, x=reads[place]) for part in ROUTES[hidden.route])
+            before, argument, read = (
+                part.format(p=hidden.parent, x=reads[place]) for part in ROUTES[hidden.route]
+            )
             if before:
                 self.line(depth, before)
             given[place], reads[place] = argument or "0", read
@@ -210,7 +213,8 @@ def random_program(seed: int, hidden: Hidden | None = None) -> Known:
         "stage_ = registry.quantum('stage', output_cardinality=2)(lambda position: min(position, 1))\n"
         "end_ = registry.quantum('end', output_cardinality=1)(lambda stage: '.')\n"
     )
-    writer.line(1, "stage = stage_(state.position)\nwith when(stage, 1) as over:\n    if over:\n        return end_(stage)")
+    writer.line(1, "stage = stage_(state.position)")
+    writer.line(1, "with when(stage, 1) as over:\n    if over:\n        return end_(stage)")
     writer.line(1, "with when(stage, 0) as begins:\n    if begins:")
     _block(writer, 3, Scope(guards=("stage",)), rounds=2)
     parents = {name: writer.data[name] | writer.control[name] for name in writer.data}
@@ -222,7 +226,7 @@ def random_program(seed: int, hidden: Hidden | None = None) -> Known:
         for parent in given
         if not any(parent in above[other] for other in given)
     }
-    passed = {(guard, name) for name, guards in writer.passed.items() for guard in guards if guard not in above[name]}
+    passed = {(guard, name) for name, guards in writer.passed.items() for guard in guards - above[name]}
     return Known(writer.text(), frozenset(edges), frozenset(passed), parents, writer.data, writer.control)
 
 
@@ -244,7 +248,7 @@ def mutants(seed: int) -> list[Hidden]:
 
 
 def compiled(known: Known):
-    """The program of a text, compiled; None if its functions leave a quantum without effect or a block never taken."""
+    """The program of a text, compiled; None if a quantum has no effect by chance, or never runs."""
     module: dict[str, object] = {"__name__": "a random program"}
     exec(compile(known.text, "<random program>", "exec"), module)
     try:

@@ -1,4 +1,4 @@
-"""Random programs compile to the graph that they were written from, and mutants that hide a dependency do not pass."""
+"""Random programs compile to the graph that they were written from; mutants that hide a dependency do not pass."""
 
 from itertools import islice
 

@@ -13,7 +13,7 @@ _FIXED = (int, str, bool, float, complex, bytes, type(None))
 
 
 class Answer(NamedTuple):
-    """Arguments, the output, and the first state on which they were seen; `arguments` is None if they are not kept."""
+    """Arguments, or None if they are not kept; the output; the first state on which both were seen."""
 
     arguments: tuple[Any, ...] | None
     value: Any
@@ -31,7 +31,9 @@ class Answers:
 
     def of(self, quantum: int) -> list[Answer]:
         """The distinct answers of a quantum whose arguments are kept."""
-        return [answer for key, answer in self._known.items() if key[0] == quantum and answer.arguments is not None]
+        return [
+            answer for key, answer in self._known.items() if key[0] == quantum and answer.arguments is not None
+        ]
 
     def changeable(self, arguments: list[Any]) -> tuple[int, ...]:
         """The contents of those arguments that a quantum could change, to be compared after it has run."""

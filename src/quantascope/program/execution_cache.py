@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, no_type_check
 
 from quantascope.program.passes.cardinality import Outcomes, too_many
 from quantascope.program.passes.connection import check_connection
-from quantascope.program.passes.execution_paths import ExecutionPaths
 from quantascope.program.passes.emission import emission
 from quantascope.program.passes.execute import Activation
+from quantascope.program.passes.execution_paths import ExecutionPaths
 from quantascope.program.passes.signatures import Signatures, of_bits
 from quantascope.program.recipes import Recipes
 from quantascope.program.registry import Program
@@ -56,7 +56,7 @@ class ExecutionCache:
         self._tracer, self._paths = Tracer(program, recipes), ExecutionPaths(program, recipes)
         for state in paths:
             self._paths.add(self._tracer.run(state).path, state)
-        self._root: dict[None, _Branch | int] = {}
+        self._root: dict[Any, _Branch | int] = {}
         self._activations: set[Activation] = set()
 
     def row(self, state: State) -> int:

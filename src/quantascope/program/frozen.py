@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from quantascope.program.execution_cache import ExecutionCache
 from quantascope.program.passes.cardinality import Outcomes
 from quantascope.program.passes.effects import Effect
 from quantascope.program.passes.signatures import Signatures
 from quantascope.program.registry import Program
-from quantascope.program.execution_cache import ExecutionCache
 from quantascope.program.state import State
 from quantascope.program.trace import ProgramTrace, trace_inputs
 from quantascope.quanta.graph import QGraph

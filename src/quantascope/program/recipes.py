@@ -111,7 +111,7 @@ class Recipes:
             return _CONSTANT, kind, value
         if kind is float:
             return _CONSTANT, kind, value if value == value else "nan", str(value)
-        if kind in _ITERABLES or isinstance(value, tuple) and hasattr(kind, "_fields"):
+        if kind in _ITERABLES or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
             self.looked_inside += len(value)
             return kind, *map(self.of, value)
         if kind is dict:
@@ -130,6 +130,7 @@ class Recipes:
 
     def _defaults(self, table: defaultdict[Any, Any]) -> tuple[Any, ...]:
         """What a table returns: looking up a missing key adds what the factory makes, which changes nothing."""
+        assert table.default_factory is not None, "it is asked before"
         default = self.of(table.default_factory())
         items = [(self.of(key), number) for key, value in table.items() if (number := self.of(value)) != default]
         self.looked_inside += len(table)
@@ -177,5 +178,6 @@ def _reduced(value: Any) -> tuple[Any, ...] | None:
         return None
     if not isinstance(parts, tuple):
         return None  # a global, known by its name
-    make, given, state, items, pairs, *_ = (*parts, *(None,) * 4)
+    whole: list[Any] = [*parts, None, None, None]
+    make, given, state, items, pairs = whole[:5]
     return make, given, state, tuple(items or ()), tuple(pairs or ())

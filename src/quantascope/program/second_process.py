@@ -78,7 +78,7 @@ def _can_be_pickled(value: Any) -> bool:
 def _other_environment() -> dict[str, str]:
     """The environment with another hash seed, time zone, language, user and terminal."""
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
-    other = {name: "other" for name in ("USER", "LOGNAME", "HOSTNAME", "TERM")}
+    other = dict.fromkeys(("USER", "LOGNAME", "HOSTNAME", "TERM"), "other")
     known = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONHASHSEED": seed, "TZ": "UTC-14"}
     return {**os.environ, **other, **known, "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "COLUMNS": "31", "LINES": "7"}
 
@@ -114,11 +114,15 @@ def main() -> None:
     os._exit(0)
 
 
+def _tell_alive(end: int) -> None:
+    os.write(end, _ALIVE)
+
+
 def _answer(request: _Request, end: int) -> QuantascopeError | None:
     try:
         program = getattr(run_file(request.file, request.text), request.name)
         sample = pickle.loads(request.sample)
-        check_afresh(program, sample, lambda _: os.write(end, _ALIVE) and None)
+        check_afresh(program, sample, lambda _: _tell_alive(end))
     except QuantascopeError as error:
         return error if _can_be_pickled(error) else NotDeterministic(str(error), "see above")
     return None

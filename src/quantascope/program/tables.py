@@ -14,7 +14,7 @@ _USES_PER_PART = 1 / 16
 
 @no_type_check
 class Tables:
-    """The latest large containers, kept alive, each with what was found of it and the uses until it is read again."""
+    """The latest large containers, each with its length, the uses until it is read again, and what was found."""
 
     def __init__(self) -> None:
         self._kept: dict[int, list[Any]] = {}

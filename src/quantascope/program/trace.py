@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Int
 
+from quantascope.program.execution_cache import ExecutionCache
 from quantascope.program.passes.validate import ascending
 from quantascope.program.registry import Program
-from quantascope.program.execution_cache import ExecutionCache
 from quantascope.program.state import State
 from quantascope.program.time_limit import Watch, run_program
 from quantascope.program.violations import no_end

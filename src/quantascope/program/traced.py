@@ -40,7 +40,7 @@ class Observer(Protocol):
         """The length of a tuple of this recipe was used."""
         ...
 
-    def checked_call(self, function: Callable[..., Any], given: Iterable[Any], plain: list[Any]) -> Any:
+    def checked_call(self, function: Callable[..., Any], given: tuple[Any, ...], plain: list[Any]) -> Any:
         """What a function returns on plain operands, and its recipe from the given ones; it may change none."""
         ...
 
@@ -117,7 +117,7 @@ class Traced:
         refuse_use(self, "is made a plain key", "look it up inside a quantum, or with lift(table.get, value)")
 
     def __len__(self) -> int:
-        # Python asks for it to unpack a tuple, which is fine as long as all tuples of this recipe are of one length.
+        # Python asks for it to unpack a tuple, which is fine while all tuples of this recipe have one length.
         if not isinstance(self.traced_value, tuple):
             refuse_use(self, "is measured by len()", "write lift(len, value)")
         self.traced_observer.note_length(self.traced_recipe, len(self.traced_value))
@@ -170,9 +170,8 @@ def opened_all(arguments: Iterable[Any]) -> OpenedAll:
     reads, observer = False, None
     for argument in arguments:
         if type(argument) is Traced:
-            value, bits, reading, observer = (
-                argument.traced_value, argument.traced_producers, argument.traced_reading, argument.traced_observer,
-            )  # fmt: skip
+            value, bits = argument.traced_value, argument.traced_producers
+            reading, observer = argument.traced_reading, argument.traced_observer
         else:
             value, bits, reading, found = opened_up(argument)
             observer = observer or found

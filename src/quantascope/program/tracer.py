@@ -51,8 +51,8 @@ Shape = tuple[tuple[int, Signature], ...]
 
 
 Action = tuple[int, tuple[int, ...], int]
-"""A quantum with the recipes of its arguments; or GUARD with those of its value and case, and with its producers as
-bits; or a mark."""
+"""A quantum with the recipes of its arguments; GUARD with those of its value and case, and its producers as bits; or
+a mark."""
 
 ExecutionPath = tuple[Action, ...]
 """Quanta and guards in order, and how guards came out: an execution without its values, told by recipes."""
@@ -158,7 +158,7 @@ class Tracer:
         self._path.append(LEAVES)
 
     def checked_call(self, function: Any, given: tuple[Any, ...], plain: list[Any]) -> tuple[Any, int]:
-        """The result of a lifted function and its recipe, after a look whether it has changed what it was given."""
+        """The result of a lifted function, which may not change what it is given, and its recipe."""
         before = self._recipes.looked_inside
         recipe = self._recipes.applied(function, given)
         value = function(*plain)
@@ -285,7 +285,9 @@ def _meets_traced(error: BaseException) -> bool:
 
 
 def _crossed(what: str) -> CrossedGuards:
-    return CrossedGuards(f"{what} at {place_in_program()}", "open every guard by `with when(…)`, one inside another")
+    return CrossedGuards(
+        f"{what} at {place_in_program()}", "open every guard by `with when(…)`, one inside another"
+    )
 
 
 def _untraced(value: Any, what: str) -> UntracedGuard:

@@ -4,7 +4,8 @@ from collections import defaultdict
 
 from quantascope.program import Registry, lift, when
 
-CAPITALS = {"peru": "lima", "cuba": "havana", "chad": "ndjamena", "mali": "bamako", "iran": "tehran", "iraq": "baghdad"}
+CAPITALS = {"peru": "lima", "cuba": "havana", "chad": "ndjamena", "mali": "bamako", "iran": "tehran"}
+CAPITALS["iraq"] = "baghdad"
 CONTINENTS = defaultdict(lambda: "asia", peru="america", cuba="america", chad="africa", mali="africa")
 registry = Registry()
 

@@ -1,4 +1,4 @@
-"""A tour of Python: dataclasses, named tuples, keywords, *args, slices, helpers, loops over tuples, lift, methods."""
+"""A tour of Python: dataclasses, named tuples, keywords, *args, slices, helpers, loops over tuples, lift."""
 
 from collections import defaultdict
 from dataclasses import dataclass

@@ -19,7 +19,7 @@ def last_day(year, month):
 
 @registry.quantum("NEXT", output_cardinality=400)
 def next_day(date, last):
-    year, month, day = date
+    _, month, day = date
     return (month, day + 1) if day < last else (month % 12 + 1, 1)
 
 

@@ -39,7 +39,8 @@ def end(more):
     return "."
 
 
-AUDIT = [f"{a}{b}{first}{c}{second}" for a, b, c in itertools.product("0259", repeat=3) for first, second in ("++", "+*", "*+")]
+NUMBERS = [*itertools.product("0259", repeat=3)]
+AUDIT = [f"{a}{b}{first}{c}{second}" for a, b, c in NUMBERS for first, second in ("++", "+*", "*+")]
 
 
 @registry.entry(audit=AUDIT, vocabulary=[*"0123456789", "."], end=".")

@@ -37,9 +37,7 @@ def end():
 AUDIT = [datetime.date(2024, 1, 1) + datetime.timedelta(days) for days in range(0, 800, 13)]
 
 
-@registry.entry(
-    audit=AUDIT, vocabulary=[*(day.name.lower() for day in Day), "weekend", "weekday", "."], end="."
-)
+@registry.entry(audit=AUDIT, vocabulary=[*(day.name.lower() for day in Day), "weekend", "weekday", "."], end=".")
 def predict(state):
     where = place(state.position)
     with when(where, 2) as over:

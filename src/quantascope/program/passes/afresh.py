@@ -1,8 +1,8 @@
 """In a process that has not run the program, each quantum alone and then the whole give the same again.
 
-Quanta are called in reverse, the last ones first, each on its own on copies of arguments that it had: what another
-quantum or an earlier event has left behind is not there. Then some events run in reverse, in full. Neither may read
-the clock, the environment or the process.
+Each quantum is called on its own, on copies of arguments that it had, the last quanta and events first: what
+another quantum or an earlier event has left behind is not there. Then some events run in full, in reverse. Neither
+may read the clock, the environment or the process.
 """
 
 from collections.abc import Callable, Iterable, Iterator

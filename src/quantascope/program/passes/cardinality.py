@@ -30,8 +30,8 @@ def _check_types(quantum: Quantum, answers: list[Answer], recipes: Recipes) -> N
         before = first.setdefault(answer.value, answer)
         if before.value is not answer.value and recipes.of(before.value) != recipes.of(answer.value):
             raise MixedOutputs(
-                f"returns {shown(answer.value)}, and {shown(before.value)} on {before.state}, which are equal but not "
-                "the same",
+                f"returns {shown(answer.value)}, and {shown(before.value)} on {before.state}, which are equal but "
+                "not the same",
                 "return values of one type that differ where they are not equal",
                 quantum=quantum.name,
                 state=answer.state,

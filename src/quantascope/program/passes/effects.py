@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from quantascope.program.passes.execute import Event, Observations
 from quantascope.program.passes.validate import Declaration
-from quantascope.program.plain_run import Replacement, PlainRun
+from quantascope.program.plain_run import PlainRun, Replacement
 from quantascope.program.state import State
 from quantascope.program.time_limit import Watch
 from quantascope.program.violations import NoEffect
@@ -71,10 +71,12 @@ def _trials(events: list[Event], quantum: int, outputs: list[Any]) -> Iterator[t
 
 
 def _effect(declaration: Declaration, watch: Watch, event: Event, quantum: int, replaced: Any) -> Effect | None:
-    output = next(v for (index, _), v in zip(event.activation.shape, event.values, strict=True) if index == quantum)
+    output = next(
+        v for (index, _), v in zip(event.activation.shape, event.values, strict=True) if index == quantum
+    )
     if event.activation.emitter == quantum:
         return Effect(event.state, event.token, output)
-    watch.at(event.state)
+    watch.at_intervention(event.state)
     run = PlainRun(declaration.program, event.state, Replacement(quantum, replaced))
     if run.failure is not None or run.result == event.token:
         return None

@@ -29,8 +29,9 @@ def emission(program: Program, execution: Execution) -> Emission:
         )
     emitter = result.traced_producers.bit_length() - 1
     if result.traced_producers != 1 << emitter:
+        quanta = result.traced_observer.names(result.traced_producers)
         raise SeveralEmitters(
-            f"the token {shown(result.traced_value)} is composed from {result.traced_observer.names(result.traced_producers)}",
+            f"the token {shown(result.traced_value)} is composed from {quanta}",
             "let one quantum take these values and return the token",
             state=state,
         )

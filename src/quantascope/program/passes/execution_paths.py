@@ -2,8 +2,8 @@
 
 What a program does next, and with which values, is fixed by what it did before and by the guards that are open: a
 closed guard leaves no trace. Otherwise something was chosen under it, such as `x = 1`, that shows after it has
-closed, and the dependency on the guard would be lost. The same holds for where a block or the program ends: a block
-may be left by `return`, but then always at that point.
+closed, and the dependency on the guard would be lost. Where a block or the program ends is fixed in the same way:
+a block may be left by `return`, but then always at that point.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -94,7 +94,7 @@ class ExecutionPaths:
         return f"is given {name}={one}{line}, and {name}={other} on {state}"
 
     def _name(self, kind: int) -> str:
-        named = {GUARD: "a guard", LEAVES[0]: "the end of a block", ENDS[0]: "the end"}
+        named = {GUARD: "a guard", LEAVES[0]: "the end of a block", ENDS[0]: "nothing more"}
         return named.get(kind) or self._program.registry.names[kind]
 
 

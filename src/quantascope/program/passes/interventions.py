@@ -1,11 +1,11 @@
 """After an output is replaced, only what depends on it may change.
 
 On a sample of events each quantum's output is replaced by others that it has elsewhere, and the plain program runs
-on. A quantum outside its descendants must return the same again. It may stop running, or start, only by a guard that
-it comes after. Otherwise a dependency was hidden from the traced run.
+on. A quantum outside its descendants must return the same again, and it may stop or start to run only by a guard
+that it comes after. Otherwise a dependency was hidden from the traced run.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -22,13 +22,6 @@ EVENTS, OUTPUTS = 100, 3
 """How many events are tried for each quantum, and other outputs on each."""
 
 
-class Descent(NamedTuple):
-    """The quanta on which each one depends, as bits: by edges, and by edges and the guards that it comes after."""
-
-    by_edges: tuple[int, ...]
-    by_guards_too: tuple[int, ...]
-
-
 def check_interventions(
     declaration: Declaration, observed: Observations, graph: QGraph, passed: tuple[int, ...], watch: Watch
 ) -> None:
@@ -36,13 +29,12 @@ def check_interventions(
     descent, recipes = _descent(graph, passed), Recipes()
     for quantum in range(len(declaration.names)):
         for event, replaced in _trials(observed, quantum):
-            watch.at(event.state)
-            run = PlainRun(declaration.program, event.state, Replacement(quantum, replaced))
-            changed = _changed(event, run, recipes)
-            for other, found, became in changed:
-                among = descent.by_guards_too if became is _ABSENT or found is _ABSENT else descent.by_edges
-                if other != quantum and not among[other] >> quantum & 1:
-                    raise _complaint(declaration.names, event, Replacement(quantum, replaced), other, found, became)
+            watch.at_intervention(event.state)
+            replacement = Replacement(quantum, replaced)
+            run = PlainRun(declaration.program, event.state, replacement)
+            for change in _changes(event, run, recipes):
+                if change.quantum != quantum and not descent.explains(change, quantum):
+                    raise _complaint(declaration.names, event, replacement, change)
 
 
 class _Absent:
@@ -51,6 +43,27 @@ class _Absent:
 
 
 _ABSENT = _Absent()
+
+
+class Change(NamedTuple):
+    """What a quantum found, and what it finds after an intervention; one of both may be nothing."""
+
+    quantum: int
+    before: Any
+    after: Any
+
+
+class Descent(NamedTuple):
+    """The quanta on which each one depends, as bits: by edges, and by edges and the guards that it comes after."""
+
+    by_edges: tuple[int, ...]
+    by_guards_too: tuple[int, ...]
+
+    def explains(self, change: Change, cause: int) -> bool:
+        """Whether a quantum may change so when its cause does."""
+        is_activity = change.before is _ABSENT or change.after is _ABSENT
+        ancestors = self.by_guards_too if is_activity else self.by_edges
+        return bool(ancestors[change.quantum] >> cause & 1)
 
 
 def _descent(graph: QGraph, passed: tuple[int, ...]) -> Descent:
@@ -86,26 +99,24 @@ def _spread(groups: list[list[Event]], count: int) -> Iterator[Event]:
         yield from events[:: -(-len(events) // each)]
 
 
-def _changed(event: Event, run: PlainRun, recipes: Recipes) -> Iterable[tuple[int, Any, Any]]:
-    """The quanta whose output or activity differs, with what they found and what it became."""
+def _changes(event: Event, run: PlainRun, recipes: Recipes) -> Iterator[Change]:
+    """The quanta whose output or activity differs."""
     before = {index: value for (index, _), value in zip(event.activation.shape, event.values, strict=True)}
     after = dict(zip(run.calls, run.values, strict=True))
     for quantum in {**before, **after}:
-        found, became = before.get(quantum, _ABSENT), after.get(quantum, _ABSENT)
-        if run.failure is not None and became is _ABSENT:
+        change = Change(quantum, before.get(quantum, _ABSENT), after.get(quantum, _ABSENT))
+        if run.failure is not None and change.after is _ABSENT:
             continue  # it may have come later
-        if found is not became and found != became and recipes.of(found) != recipes.of(became):
-            yield quantum, found, became
+        if change.before is not change.after and recipes.of(change.before) != recipes.of(change.after):
+            yield change
 
 
-def _complaint(
-    names: tuple[str, ...], event: Event, replacement: Replacement, other: int, found: Any, became: Any
-) -> HiddenDependency:
+def _complaint(names: tuple[str, ...], event: Event, replacement: Replacement, change: Change) -> HiddenDependency:
     cause = names[replacement.quantum]
     return HiddenDependency(
-        f"finds {shown(became)} instead of {shown(found)} when {cause} finds {shown(replacement.value)}, although no "
-        f"value and no open guard leads from {cause} to it",
+        f"finds {shown(change.after)} instead of {shown(change.before)} when {cause} finds "
+        f"{shown(replacement.value)}, although no value and no open guard leads from {cause} to it",
         f"pass it a value of {cause}, or call it under a guard on one; use no memory between quanta",
-        quantum=names[other],
+        quantum=names[change.quantum],
         state=event.state,
     )

@@ -9,8 +9,8 @@ from itertools import zip_longest
 from quantascope.program.answers import equals_only_itself
 from quantascope.program.passes.execute import Event, Observations
 from quantascope.program.passes.validate import Declaration
-from quantascope.program.recipes import Recipes
 from quantascope.program.plain_run import PlainRun
+from quantascope.program.recipes import Recipes
 from quantascope.program.state import shown
 from quantascope.program.time_limit import Watch
 from quantascope.program.tracer import Tracer

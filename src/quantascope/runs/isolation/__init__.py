@@ -18,4 +18,14 @@ from quantascope.runs.isolation.progress import Progress
 from quantascope.runs.isolation.results import Unsendable, can_be_sent
 from quantascope.runs.isolation.run import run_isolated, time_limit
 
-__all__ = ["Crashed", "Ended", "Frame", "Progress", "TimedOut", "Unsendable", "can_be_sent", "run_isolated", "time_limit"]
+__all__ = [
+    "Crashed",
+    "Ended",
+    "Frame",
+    "Progress",
+    "TimedOut",
+    "Unsendable",
+    "can_be_sent",
+    "run_isolated",
+    "time_limit",
+]
