@@ -9,6 +9,7 @@ from quantascope.program.registry import Quantum
 from quantascope.program.state import State, shown
 from quantascope.program.violations import HiddenInput, ProgramError, uncountable
 
+_CONTENTS = object()
 _FIXED = (int, str, bool, float, complex, bytes, type(None))
 
 
@@ -49,14 +50,14 @@ class Answers:
         if not _is_countable(value):
             return uncountable(value, quantum.name)
         if changeable:
-            key = quantum.index, "contents", *map(self._recipes.of, arguments)
+            key = quantum.index, _CONTENTS, *map(self._recipes.of, arguments)
             before = self._known.get(key)
             if before is None:
                 before = self._known[key] = Answer(self._copied(arguments), value, state)
         else:
             given = tuple(arguments)
             before = self._known.setdefault((quantum.index, *given), Answer(given, value, state))
-        if before.value == value or not (changeable or self._is_same(before.arguments, arguments)):
+        if before.value == value or not (changeable or self._is_same(before.arguments or (), arguments)):
             return None
         if equals_only_itself(before.value) and equals_only_itself(value):
             return uncountable(value, quantum.name)

@@ -51,8 +51,8 @@ Shape = tuple[tuple[int, Signature], ...]
 
 
 Action = tuple[int, tuple[int, ...], int]
-"""A quantum with the recipes of its arguments; GUARD with those of its value and case, and its producers as bits; or
-a mark."""
+"""A quantum with the recipes of its arguments; or GUARD with those of its value and case, and its producers as
+bits; or a mark."""
 
 ExecutionPath = tuple[Action, ...]
 """Quanta and guards in order, and how guards came out: an execution without its values, told by recipes."""
