@@ -10,6 +10,7 @@ from quantascope.program.state import State, shown
 from quantascope.program.violations import HiddenInput, ProgramError, uncountable
 
 _CONTENTS = object()
+_COUNTABLE = frozenset((int, str, bool, bytes, type(None)))
 _FIXED = (int, str, bool, float, complex, bytes, type(None))
 
 
@@ -47,23 +48,22 @@ class Answers:
         self, quantum: Quantum, arguments: list[Any], changeable: bool, value: Any, state: State
     ) -> ProgramError | None:
         """Remember an answer; the complaint if it differs from the one before or cannot be compared."""
-        if not _is_countable(value):
+        if type(value) not in _COUNTABLE and not _is_countable(value):
             return uncountable(value, quantum.name)
-        if changeable:
-            key = quantum.index, _CONTENTS, *map(self._recipes.of, arguments)
-            before = self._known.get(key)
-            if before is None:
-                before = self._known[key] = Answer(self._copied(arguments), value, state)
-        else:
-            given = tuple(arguments)
-            before = self._known.setdefault((quantum.index, *given), Answer(given, value, state))
+        given = (_CONTENTS, *map(self._recipes.of, arguments)) if changeable else arguments
+        key = quantum.index, *given
+        before = self._known.get(key)
+        if before is None:
+            kept = self._copied(arguments) if changeable else tuple(arguments)
+            self._known[key] = Answer(kept, value, state)
+            return None
         if before.value == value or not (changeable or self._is_same(before.arguments or (), arguments)):
             return None
         if equals_only_itself(before.value) and equals_only_itself(value):
             return uncountable(value, quantum.name)
-        given = ", ".join(map(shown, arguments))
+        told = ", ".join(map(shown, arguments))
         return HiddenInput(
-            f"returns {shown(value)} for ({given}), and {shown(before.value)} for the same on {before.state}",
+            f"returns {shown(value)} for ({told}), and {shown(before.value)} for the same on {before.state}",
             "let it depend on its arguments alone: no randomness, no global state",
             quantum=quantum.name,
         )

@@ -75,7 +75,7 @@ class Traced:
     def __getattr__(self, name: str) -> "Traced":
         if name.startswith("__"):
             raise AttributeError(name)
-        if self.traced_reading is _itself:
+        if self.traced_reading is itself:
             recipe = self.traced_observer.recipe(getattr, (self, name))
             found = getattr(self.traced_value, name)
             return Traced(found, 0, recipe, operator.attrgetter(name), self.traced_observer)
@@ -172,6 +172,8 @@ def opened_all(arguments: Iterable[Any]) -> OpenedAll:
         if type(argument) is Traced:
             value, bits = argument.traced_value, argument.traced_producers
             reading, observer = argument.traced_reading, argument.traced_observer
+        elif type(argument) in _CLOSED:
+            value, bits, reading = argument, 0, None
         else:
             value, bits, reading, found = opened_up(argument)
             observer = observer or found
@@ -201,7 +203,12 @@ def opened_up(argument: Any) -> tuple[Any, int, Reading | None, Observer | None]
         return _rebuilt(
             argument, parts, lambda *parts: dataclasses.replace(argument, **dict(zip(names, parts, strict=True)))
         )
+    _CLOSED.add(type(argument))
     return argument, 0, None, None
+
+
+_CLOSED: set[type] = set()
+"""Types that are not looked through, once met."""
 
 
 @no_type_check
@@ -253,9 +260,9 @@ def joint_reading(function: Callable[..., Any], plain: list[Any], readings: Read
     return read
 
 
-def traced_state(state: State, observer: Observer) -> Traced:
+def traced_state(state: State, recipe: int, observer: Observer) -> Traced:
     """The input of a program: traced, made by no quantum, read as it is."""
-    return Traced(state, 0, observer.recipe(_itself, ()), _itself, observer)
+    return Traced(state, 0, recipe, itself, observer)
 
 
 def refuse_use(traced: Traced, what: str, remedy: str) -> NoReturn:
@@ -265,7 +272,8 @@ def refuse_use(traced: Traced, what: str, remedy: str) -> NoReturn:
     traced.traced_observer.refuse(EscapedValue(f"a value {whose} {what} at {place_in_program()}", remedy))
 
 
-def _itself(state: State) -> State:
+def itself(state: State) -> State:
+    """The reading of the input."""
     return state
 
 

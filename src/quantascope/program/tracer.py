@@ -11,6 +11,7 @@ from quantascope.program.state import State, shown
 from quantascope.program.traced import (
     Reading,
     Traced,
+    itself,
     joint_reading,
     opened_all,
     refuse_use,
@@ -83,6 +84,7 @@ class Tracer:
     def __init__(self, program: Program, recipes: Recipes, *, placing: bool = False) -> None:
         self._program, self._recipes, self._placing = program, recipes, placing
         self.recipe = recipes.applied
+        self._input = recipes.applied(itself, ())
         self._lengths: dict[int, tuple[int, State]] = {}
         self._signatures: dict[Signature, Signature] = {}
         self.answers = Answers(recipes)
@@ -106,7 +108,7 @@ class Tracer:
         self._begin(state)
         before = CURRENT.set(self)
         try:
-            result = self._program.entry(traced_state(state, self))  # pyright: ignore[reportArgumentType]
+            result = self._program.entry(traced_state(state, self._input, self))  # pyright: ignore[reportArgumentType]
             if len(self._guards) > 1:
                 self.refuse(_crossed("a guard is still open when the entry returns"))
         except ProgramError as error:
