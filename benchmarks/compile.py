@@ -2,9 +2,9 @@
 
 Compilation audits 4,396 numbers; tracing runs the 16,384 numbers of the balanced evaluation, 122,575 events,
 cold and warm. Growth is the time of 2, 4, 8 … times as many numbers. A lookup in tables of 200 and 20,000 entries
-and vocabularies of 1,000 and 100,000 tokens must not differ much. Seconds are of CPU time. `--all` traces all 999,999
-numbers in English and in French and compares every name: with the task's oracle, and with num2words. `--beside SRC`
-compiles English in turns here and by the sources of another checkout, and shows the ratio.
+and vocabularies of 1,000 and 100,000 tokens must not differ much. Seconds are of CPU time. `--all` traces all
+999,999 numbers in English and in French and compares every name: with the task's oracle, and with num2words.
+`--beside SRC` compiles English in turns here and by the sources of another checkout, and shows the ratio.
 """
 
 import argparse

@@ -225,6 +225,15 @@ def lift_that_keeps_the_input():
     return s.program(say)
 
 
+def lift_that_changes_a_large_table():
+    large = [0] * 5000
+    return effect(lambda seen, cause, state: lift(seen.__setitem__, 7, cause), _seventh, lambda: large)
+
+
+def _seventh(number, given):
+    return (number // 2 + given[7]) % 3
+
+
 def lift_that_writes_a_global():
     kept = {}
     return effect(
@@ -434,6 +443,7 @@ HIDDEN = {
         lift_that_adds_to_a_set,
         lift_that_sets_an_attribute,
         lift_that_keeps_the_input,
+        lift_that_changes_a_large_table,
         lift_that_writes_a_global,
         repr_in_a_set,
         the_inside_of_a_value,

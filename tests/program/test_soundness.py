@@ -12,17 +12,17 @@ from quantascope.program import compile_program, lift, when
 from quantascope.program import violations as v
 from quantascope.programs import find_program
 
+REFUSALS = (
+    v.ChangedArgument, v.CrossedGuards, v.EscapedChoice, v.EscapedValue, v.HiddenDependency, v.HiddenInput,
+    v.NotDeterministic,
+)  # fmt: skip
 WRITTEN = sorted((Path(__file__).parent / "written").glob("*.py"))
 
 
 @pytest.mark.parametrize("case", HIDDEN)
 def test_a_hidden_dependency_is_refused(case):
-    with pytest.raises(v.ProgramError) as caught:
+    with pytest.raises(REFUSALS):
         compile_program(HIDDEN[case]())
-    assert isinstance(
-        caught.value,
-        (v.EscapedChoice, v.EscapedValue, v.HiddenInput, v.ChangedArgument, v.CrossedGuards, v.NotDeterministic),
-    )
 
 
 def load(file):

@@ -6,7 +6,7 @@ so that uses take constant time on average and a change of its parts is noticed 
 
 from typing import Any, no_type_check
 
-LARGE = 256
+LARGE = 64
 """Containers with fewer parts are read at every use."""
 _MOST_KEPT = 64
 _USES_PER_PART = 1 / 16
