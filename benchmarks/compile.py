@@ -1,21 +1,27 @@
 """Events per second of compiling and tracing the English number-naming program, and how they grow.
 
 Compilation audits 4,396 numbers; tracing runs the 16,384 numbers of the balanced evaluation, 122,575 events,
-cold and warm. Growth is the time of 2, 4, 8 … times as many numbers. Seconds are of CPU time. `--all` traces all
+cold and warm. Growth is the time of 2, 4, 8 … times as many numbers. A lookup in tables of 200 and 20,000 entries
+and vocabularies of 1,000 and 100,000 tokens must not differ much. Seconds are of CPU time. `--all` traces all
 999,999 numbers in English and in French and compares every name: with the task's oracle, and with num2words.
+`--beside SRC` compiles English in turns here and by the sources of another checkout, and shows the ratio.
 """
 
 import argparse
 import dataclasses
 import json
+import os
 import resource
+import statistics
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from num2words import num2words
 
-from quantascope.program import CompiledProgram, compile_program
+from quantascope.program import CompiledProgram, Program, Registry, compile_program, lift
 from quantascope.programs import find_program
 from quantascope.tasks.number_naming import LARGEST, PANELS, number_name
 
@@ -63,6 +69,46 @@ def measure() -> tuple[CompiledProgram, list[Measurement]]:
     return compiled, found
 
 
+def table_lookup(entries: int, tokens: int = 10) -> Program:
+    """A program that looks each of 4,000 numbers up in a table between quanta, with so many tokens."""
+    table = {number: number % 10 for number in range(entries)}
+    registry = Registry()
+    key = registry.quantum("KEY", output_cardinality=entries)(lambda number: number % entries)
+    digit = registry.quantum("DIGIT", output_cardinality=11)(
+        lambda found, position: "." if position else str(found)
+    )
+    vocabulary = [*map(str, range(tokens)), "."]
+    entry = registry.entry(audit=range(4000), vocabulary=vocabulary, end=".")
+    return entry(lambda state: digit(lift(table.get, key(state.source)), state.position))
+
+
+def measure_size() -> list[Measurement]:
+    """Compile with small and large tables and vocabularies."""
+    sizes = [(f"table of {entries:,}", (entries, 10)) for entries in (200, 20_000)]
+    sizes += [(f"{tokens:,} tokens", (200, tokens)) for tokens in (1000, 100_000)]
+    found = []
+    for stage, size in sizes:
+        program = table_lookup(*size)
+        compiled, seconds = timed(lambda program=program: compile_program(program))
+        found.append(Measurement(stage, compiled.audited, seconds))
+    return found
+
+
+def compare(sources: str, rounds: int = 3) -> None:
+    """Compile English in turns by these sources and by others."""
+    command = [sys.executable, __file__, "--compile-only"]
+    own = os.pathsep.join(filter(None, sys.path[1:]))
+    seconds: dict[str, list[float]] = {"other": [], "here": []}
+    for _ in range(rounds):
+        for name, path in (("other", sources), ("here", own)):
+            done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, check=True)
+            seconds[name].append(float(done.stdout))
+    other, here = map(statistics.median, seconds.values())
+    print(
+        f"compile english: {here:.2f} s here, {other:.2f} s there, ratio {here / other:.2f} (medians of {rounds})"
+    )
+
+
 def french_name(number: int) -> tuple[str, ...]:
     return tuple(num2words(number, lang="fr").replace("-", " ").split())
 
@@ -83,8 +129,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--beside", metavar="SRC")
+    parser.add_argument("--compile-only", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
+    if chosen.compile_only:
+        program = find_program("english")
+        print(timed(lambda: compile_program(program))[1])
+        return
+    if chosen.beside:
+        compare(chosen.beside)
+        return
     compiled, found = measure()
+    found += measure_size()
     if chosen.all:
         found.append(name_all("english", compiled))
         found.append(name_all("french", compile_program(find_program("french"))))

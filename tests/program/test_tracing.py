@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from quantascope.program import ProgramError, Registry, State, compile_program, lift, when
+from quantascope.program.execution_cache import ExecutionCache
 from quantascope.program.recipes import Recipes
-from quantascope.program.replay import Replay
 from quantascope.program.tracer import Tracer
 from quantascope.quanta.graph import EdgeKind
 
@@ -59,7 +59,7 @@ def parents_of_last(compute):
 def test_producers_pass_through_expressions(compute, parents, value):
     found, result = parents_of_last(compute)
     assert found == set(parents)
-    assert result._value == value
+    assert result.traced_value == value
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_tuple_can_be_unpacked_and_a_function_called():
 
     found, (second, first) = parents_of_last(lambda a, b, c: swap(lift(tuple, [a, b])))
     assert found == {"A", "B"}
-    assert (second._value, first._value) == (6, 5)
+    assert (second.traced_value, first.traced_value) == (6, 5)
 
 
 def test_a_quantum_sees_plain_values_and_may_be_called_by_keyword():
@@ -191,23 +191,24 @@ def test_every_quantum_has_a_witness_that_can_be_repeated():
             assert effect.becomes != effect.token
 
 
-def test_replay_equals_executions_in_full():
+def test_the_execution_cache_equals_executions_in_full():
     program = counting()
     compiled = compile_program(program)
-    replay = Replay(program, compiled.graph, compiled.signatures, compiled.courses, compiled.outcomes)
+    paths, outcomes = compiled.execution_paths, compiled.outcomes
+    cache = ExecutionCache(program, compiled.graph, compiled.signatures, paths, outcomes)
     tracer = Tracer(program, Recipes())
     for source in [*range(30), *range(30)]:
         state = State(source)
         while state.written[-1:] != ("end",):
-            execution, row = tracer.run(state), replay.rows[replay.row(state)]
+            execution, row = tracer.run(state), cache.rows[cache.row(state)]
             codes = [
-                replay.codes[q][value] for (q, _), value in zip(execution.shape, execution.values, strict=True)
+                cache.codes[q][value] for (q, _), value in zip(execution.shape, execution.values, strict=True)
             ]
             assert [row.outcome[q] for q, _ in execution.shape] == codes
             assert sum(code >= 0 for code in row.outcome) == len(codes)
-            assert row.token == execution.result._value
+            assert row.token == execution.result.traced_value
             state = state.then(row.token)
-    assert len(replay.rows) == 19  # counts 0 to 4, of which 5 · 2 marks, 4 with letters, 5 ends
+    assert len(cache.rows) == 19  # counts 0 to 4, of which 5 · 2 marks, 4 with letters, 5 ends
 
 
 def test_input_read_between_quanta_is_read_anew_for_every_event():

@@ -12,7 +12,7 @@ import pytest
 from quantascope.program import Registry, State, compile_program, lift, when
 from quantascope.program import violations as v
 from quantascope.program.passes.connection import check_closure
-from quantascope.program.passes.execute import Path
+from quantascope.program.passes.execute import Activation
 from quantascope.program.tracer import Signature
 
 WORDS = ("low", "high", ".")
@@ -216,9 +216,9 @@ def branches(sketch):
         "a while": (lambda s: next(w for w in WORDS if size(s.source) > 0), "decides a branch outside `when`"),
         "int()": (lambda s: word(1 if int(size(s.source)) else 0), "of SIZE is made a plain int"),
         "float()": (lambda s: float(size(s.source)), "is made a plain float"),
-        "an index": (lambda s: WORDS[size(s.source)], "is made a plain index"),
+        "an index": (lambda s: WORDS[size(s.source)], "is made a plain integer"),
         "a key": (lambda s: table[size(s.source)], "is made a plain key"),
-        "range()": (lambda s: range(size(s.source)), "is made a plain index"),
+        "range()": (lambda s: range(size(s.source)), "is made a plain integer"),
         "len()": (lambda s: len(lift(str, size(s.source))), "is measured by len()"),
         "in": (lambda s: "1" in lift(str, size(s.source)), "is searched with `in`"),
         "str()": (lambda s: str(size(s.source)), "is made a plain string"),
@@ -301,7 +301,7 @@ def test_a_loop_whose_length_depends_on_a_value(sketch):
 
     complaint(
         v.EscapedValue, lambda: sketch.saying(say),
-        "on input 5", "takes 2 rounds, and 1 on input 0",
+        "on input 5", "has 2 parts, and 1 on input 0",
     )  # fmt: skip
 
 
@@ -489,9 +489,9 @@ def test_a_value_kept_from_another_event_breaks_downward_closure():
 
 def test_the_closure_check_accepts_parents_that_ran_before():
     shape = ((0, Signature((0,), 0)), (1, Signature((1,), 1)))
-    check_closure(("A", "B"), {Path(shape, 1): State(0)})
+    check_closure(("A", "B"), {Activation(shape, 1): State(0)})
     with pytest.raises(v.ProgramError):
-        check_closure(("A", "B"), {Path(shape[1:], 1): State(0)})
+        check_closure(("A", "B"), {Activation(shape[1:], 1): State(0)})
 
 
 @pytest.fixture

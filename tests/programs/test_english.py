@@ -4,6 +4,8 @@ import itertools
 
 import pytest
 
+from quantascope.program import State
+from quantascope.program.plain_run import PlainRun, Replacement
 from quantascope.programs import english
 from quantascope.qmodel import CompiledConfig, CompiledQModel, SupervisedQModel
 from quantascope.tasks.number_naming import LARGEST, PANELS, naming_events, number_name
@@ -33,6 +35,21 @@ def test_the_graph_is_the_papers(compiled):
     assert (len(graph["quanta"]), len(edges), graph["levels"]) == (20, 25, 10)
     levels = itertools.groupby(graph["quanta"], key=lambda quantum: quantum["level"])
     assert [sorted(q["cardinality"] for q in level) for _, level in levels] == [sorted(c) for c in CARDINALITIES]
+
+
+def test_one_quantum_comes_after_a_guard_that_is_no_edge(compiled):
+    """LEXICAL_VALUE does not run where LEXICAL_FORM has found TEN: the paper's graph leaves that out."""
+    assert compiled("english").passed_guards == (("LEXICAL_FORM", "LEXICAL_VALUE"),)
+    witness = english.predict.registry.names.index("LEXICAL_FORM")
+    run = PlainRun(english.predict, State(21, ("twenty",)), Replacement(witness, english.LexicalForm.TEN))
+    names = [english.registry.names[quantum] for quantum in run.calls]
+    assert "LEXICAL_VALUE" not in names
+    assert names[-1] == "EMIT_TEN"
+
+
+@pytest.mark.parametrize("program", ["french", "addition", "roman", "clock"])
+def test_other_programs_have_no_such_guard(compiled, program):
+    assert compiled(program).passed_guards == ()
 
 
 def test_the_compiled_model_has_the_papers_size(compiled):

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from quantascope.program.execution_cache import ExecutionCache
 from quantascope.program.passes.cardinality import Outcomes
 from quantascope.program.passes.effects import Effect
 from quantascope.program.passes.signatures import Signatures
 from quantascope.program.registry import Program
-from quantascope.program.replay import Replay
 from quantascope.program.state import State
 from quantascope.program.trace import ProgramTrace, trace_inputs
 from quantascope.quanta.graph import QGraph
@@ -23,7 +23,7 @@ _REMEMBERED_TRACES, _REMEMBERED_EVENTS = 8, 500_000
 class CompiledProgram:
     """A program whose dependencies are known: direct ones in `graph`, all in `dependencies`.
 
-    `courses` are the smallest states that show each course of the program, `outcomes` the outputs seen in the
+    `execution_paths` are the smallest states that show each execution path, `outcomes` the outputs seen in the
     audit domain, `effects` a witness that each quantum matters, and `audited` the number of events behind all
     this.
     """
@@ -31,8 +31,9 @@ class CompiledProgram:
     program: Program
     graph: QGraph
     dependencies: QGraph = field(repr=False)
+    passed: tuple[int, ...] = field(repr=False)
     signatures: Signatures = field(repr=False)
-    courses: tuple[State, ...] = field(repr=False)
+    execution_paths: tuple[State, ...] = field(repr=False)
     outcomes: Outcomes = field(repr=False)
     effects: tuple[Effect, ...] = field(repr=False)
     audited: int
@@ -51,15 +52,29 @@ class CompiledProgram:
         known = _digest(inputs)
         if known in self._traces:
             return self._traces[known]
-        trace = trace_inputs(self.program, self.graph, self._replay, inputs)
+        trace = trace_inputs(self.program, self.graph, self._cache, inputs)
         if known and len(trace) <= _REMEMBERED_EVENTS:
             if len(self._traces) == _REMEMBERED_TRACES:
                 self._traces.pop(next(iter(self._traces)))
             self._traces[known] = trace
         return trace
 
-    def _replay(self) -> Replay:
-        return Replay(self.program, self.graph, self.signatures, self.courses, self.outcomes)
+    def _cache(self) -> ExecutionCache:
+        return ExecutionCache(self.program, self.graph, self.signatures, self.execution_paths, self.outcomes)
+
+    @property
+    def passed_guards(self) -> tuple[tuple[str, str], ...]:
+        """Pairs (D, Q) where Q runs only where a guard on D did not return before it, and D is no ancestor of Q.
+
+        By the rule of the language a guard that does not hold leaves no edge, so they are not in the graph.
+        """
+        names = self.graph.names
+        return tuple(
+            (names[above], name)
+            for quantum, name in enumerate(names)
+            for above in range(len(names))
+            if self.passed[quantum] >> above & 1 and above not in self.graph.ancestors(quantum)
+        )
 
     def to_json(self) -> dict[str, object]:
         """Quanta by level with their cardinalities, direct edges, and the number of levels."""

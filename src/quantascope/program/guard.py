@@ -26,13 +26,13 @@ class when:
         if self._run is None:
             self._holds = bool(self._value == self._case)
         else:
-            self._holds = self._run.enter(self._value, self._case)
+            self._holds = self._run.enter(self, self._value, self._case)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._holds = None
         if self._run is not None:
-            self._run.leave()
+            self._run.leave(self)
 
     def __bool__(self) -> bool:
         if self._holds is None:

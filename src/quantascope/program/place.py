@@ -24,7 +24,7 @@ def place_of(error: BaseException) -> str:
 
 def is_in_program(error: BaseException) -> bool:
     """Whether an error was raised in code of the program, or below it, and not by quantascope alone."""
-    return any(_is_foreign(frame) for frame, _ in traceback.walk_tb(error.__traceback__))
+    return any(is_of_program(frame) for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 def _innermost(trail: Sequence[tuple[FrameType, int | None]]) -> str:
@@ -36,7 +36,8 @@ def _innermost(trail: Sequence[tuple[FrameType, int | None]]) -> str:
     return f"{file if near.startswith(os.pardir) else near}:{line}"
 
 
-def _is_foreign(frame: FrameType) -> bool:
+def is_of_program(frame: FrameType) -> bool:
+    """Whether a frame is of a program, and not of quantascope, a library or a checker."""
     name, file = _name(frame), frame.f_code.co_filename
     ours = name.startswith("quantascope.") and not name.startswith("quantascope.programs.")
     return not (ours or name.startswith(_BETWEEN) or file.startswith(("<@", "<frozen", *_LIBRARIES)))

@@ -1,20 +1,33 @@
 """`Recipes`: how values between quanta are computed, as numbers.
 
-The recipe of a quantum's output is the quantum, that of a constant the constant, and that of any other value the
+The recipe of a quantum's output is the quantum, that of a constant its content, and that of any other value the
 function and the recipes of its operands. Two values with one number are the same function of the same quanta and
 of the input. Numbers are given once per distinct recipe, so that long computations stay cheap to compare.
+
+Plain values are compared by content, types included: containers and objects by their parts, functions by code,
+defaults, attributes and closure. What has no content that can be read, such as a generator, is known by identity.
 """
 
-import dataclasses
-import functools
+import copyreg
+import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from enum import Enum
-from types import BuiltinMethodType, FunctionType, MethodType, MethodWrapperType, ModuleType
-from typing import Any, no_type_check
+from types import BuiltinMethodType, CodeType, FunctionType, MethodType, MethodWrapperType, ModuleType
+from typing import Any, NoReturn, no_type_check
 
-from quantascope.program.traced import Traced
+from quantascope.program.registry import Program, Quantum, Registry
+from quantascope.program.tables import Tables
+from quantascope.program.traced import Traced, refuse_use
 
-_KNOWN_BY_IDENTITY = (Enum, type, ModuleType)
+_SCALARS = frozenset((int, str, bool, type(None)))
+_CONSTANTS = frozenset((bytes, complex, type(...), type(NotImplemented), CodeType, range))
+_ITERABLES = frozenset((tuple, list))
+_OPENED = (tuple, list, dict, slice)
+"""Containers that a quantum's arguments are looked through for traced values; dataclasses are too."""
+_KNOWN_BY_IDENTITY = (Enum, type, ModuleType, Quantum, Registry, Program)
+_CONSTANT, _RESULT, _IDENTITY, _CYCLE = "constant", "result", "identity", "cycle"
 
 
 @no_type_check
@@ -23,55 +36,148 @@ class Recipes:
 
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
+        self._known: dict[int, tuple[int, Any]] = {}
+        self._tables = Tables()
+        self._open: dict[int, int] = {}
+        self._closed_to_tracing = 0
+        self.looked_inside = 0
+        """How many parts of plain values that may change have been looked at."""
 
     def of(self, value: Any) -> int:
         """The recipe of a value, traced or not."""
-        if type(value) is Traced:
-            return value._recipe
-        return self._numbers.setdefault(self._key(value), len(self._numbers))
+        kind = type(value)
+        if kind is Traced:
+            return self._of_traced(value) if self._closed_to_tracing else value.traced_recipe
+        if kind in _SCALARS:
+            return self._number((_CONSTANT, kind, value))
+        known = self._known.get(id(value))
+        return self._of_object(value) if known is None else known[0]
 
     def applied(self, function: Callable[..., Any], operands: Iterable[Any]) -> int:
         """The recipe of a function's result."""
-        known = type(function) is BuiltinMethodType and type(getattr(function, "__self__", None)) is ModuleType
-        key = (_RESULT, function if known else self.of(function), *map(self.of, operands))
-        return self._numbers.setdefault(key, len(self._numbers))
+        return self._number((_RESULT, self.of(function), *map(self.of, operands)))
 
     def constant(self, recipe: int) -> str | None:
         """The constant of a recipe for people, if it is one."""
         keys = (key for key, number in self._numbers.items() if number == recipe)
         return next((repr(key[2]) for key in keys if key[0] == _CONSTANT), None)
 
-    def _key(self, value: Any) -> tuple[Any, ...]:
+    def kept_by_identity(self, recipe: int) -> str | None:
+        """The type of what a recipe knows by its identity alone, if it is such."""
+        return next((type(one).__name__ for number, one in self._known.values() if number == recipe), None)
+
+    def large_tables(self) -> dict[int, Any]:
+        """The large containers that are known by their identity, by address."""
+        return self._tables.all()
+
+    def _number(self, key: tuple[Any, ...]) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def _of_object(self, value: Any) -> int:
+        if isinstance(value, _KNOWN_BY_IDENTITY) or _is_of_module(value):
+            return self._identity(value)
+        number = self._tables.find(value)
+        if number is not None:
+            return number
+        before = self.looked_inside
+        self.looked_inside += 1
+        if id(value) in self._open:
+            return self._number((_CYCLE, len(self._open) - self._open[id(value)]))
+        self._open[id(value)] = len(self._open)
+        try:
+            key = self._content(value)
+        finally:
+            del self._open[id(value)]
+        number = self._identity(value) if key is None else self._number(key)
+        self._tables.keep(value, number, self.looked_inside - before)
+        return number
+
+    def _identity(self, value: Any) -> int:
+        number = self._number((_IDENTITY, id(value)))
+        self._known[id(value)] = number, value
+        return number
+
+    def _of_traced(self, value: Traced) -> NoReturn:
+        refuse_use(
+            value,
+            "is held by something that the compiler does not look through",
+            "pass it as an argument of its own, or in a tuple, list, dictionary or dataclass",
+        )
+
+    def _content(self, value: Any) -> tuple[Any, ...] | None:
+        """What a value holds, in recipes of its parts; nothing if that cannot be read."""
         kind = type(value)
-        if kind in (int, str, bool, type(None)):
+        if kind in _CONSTANTS:
             return _CONSTANT, kind, value
-        if isinstance(value, (tuple, list)):
+        if kind is float:
+            return _CONSTANT, kind, value if value == value else "nan", str(value)
+        if kind in _ITERABLES or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
+            self.looked_inside += len(value)
             return kind, *map(self.of, value)
-        if isinstance(value, dict):
+        if kind is dict:
+            self.looked_inside += len(value)
             return kind, *map(self.of, value), *map(self.of, value.values())
-        if isinstance(value, slice):
+        if kind is defaultdict and value.default_factory is not None:
+            return self._defaults(value)
+        if kind is slice:
             return kind, *map(self.of, (value.start, value.stop, value.step))
-        if isinstance(value, FunctionType):
-            # A function in the closure of a function may be itself, so its code has to do.
-            held = [cell.cell_contents for cell in value.__closure__ or ()]
-            held = [one.__code__ if isinstance(one, FunctionType) else one for one in held]
-            return kind, value.__code__, self.of(value.__defaults__), *map(self.of, held)
-        if isinstance(value, (MethodType, BuiltinMethodType, MethodWrapperType)):
+        opened = isinstance(value, _OPENED) or hasattr(kind, "__dataclass_fields__")
+        self._closed_to_tracing += not opened
+        try:
+            return self._opaque(kind, value)
+        finally:
+            self._closed_to_tracing -= not opened
+
+    def _defaults(self, table: defaultdict[Any, Any]) -> tuple[Any, ...]:
+        """What a table returns: looking up a missing key adds what the factory makes, which changes nothing."""
+        assert table.default_factory is not None, "it is asked before"
+        default = self.of(table.default_factory())
+        items = [(self.of(key), number) for key, value in table.items() if (number := self.of(value)) != default]
+        self.looked_inside += len(table)
+        return defaultdict, self.of(table.default_factory), default, *items
+
+    def _opaque(self, kind: type, value: Any) -> tuple[Any, ...] | None:
+        if kind in (set, frozenset):
+            self.looked_inside += len(value)
+            return kind, frozenset(map(self.of, value))
+        if kind is FunctionType:
+            return self._function(value)
+        if kind is MethodType:
+            return kind, self.of(value.__func__), self.of(value.__self__)
+        if kind in (BuiltinMethodType, MethodWrapperType):
             return kind, value.__qualname__, self.of(value.__self__)
-        if isinstance(value, functools.partial):
-            return kind, self.of(value.func), self.of(value.args), self.of(value.keywords)
-        if hasattr(value, "__dataclass_fields__") and kind.__eq__ is not object.__eq__ and kind is not value:
-            return kind, *(self.of(getattr(value, field.name)) for field in dataclasses.fields(value))
-        return (_CONSTANT, kind, value) if _is_comparable(value) else (kind,)
+        parts = _reduced(value)
+        return None if parts is None else (kind, *map(self.of, parts))
+
+    def _function(self, function: FunctionType) -> tuple[Any, ...]:
+        parts = function.__defaults__, function.__kwdefaults__, vars(function), *_closure(function)
+        return FunctionType, function.__code__, id(function.__globals__), *map(self.of, parts)
 
 
-_CONSTANT, _RESULT = "constant", "result"
+def _closure(function: FunctionType) -> list[Any]:
+    held = []
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):  # not bound yet
+            held.append(cell.cell_contents)
+    return held
 
 
-def _is_comparable(value: Any) -> bool:
-    """Whether a value that is made anew equals its like; all others are told apart by their type only."""
+def _is_of_module(value: Any) -> bool:
+    """Whether a value is a built-in function such as `max`."""
+    return type(value) is BuiltinMethodType and type(value.__self__) in (ModuleType, type(None))
+
+
+def _reduced(value: Any) -> tuple[Any, ...] | None:
+    """What an object is made from, as its own way to be copied tells; nothing if it has none."""
+    reduce = copyreg.dispatch_table.get(type(value))
     try:
-        hash(value)
-    except TypeError:
-        return False
-    return type(value).__eq__ is not object.__eq__ or isinstance(value, _KNOWN_BY_IDENTITY)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            parts = reduce(value) if reduce else value.__reduce_ex__(4)
+    except Exception:
+        return None
+    if not isinstance(parts, tuple):
+        return None  # a global, known by its name
+    whole: list[Any] = [*parts, None, None, None]
+    make, given, state, items, pairs = whole[:5]
+    return make, given, state, tuple(items or ()), tuple(pairs or ())

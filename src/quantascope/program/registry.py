@@ -26,12 +26,12 @@ class Run(Protocol):
         """A quantum is called, with one value for each parameter."""
         ...
 
-    def enter(self, value: Any, case: Any) -> bool:
+    def enter(self, guard: Any, value: Any, case: Any) -> bool:
         """A guard opens; whether its case holds."""
         ...
 
-    def leave(self) -> None:
-        """The last guard closes."""
+    def leave(self, guard: Any) -> None:
+        """A guard closes."""
         ...
 
     def refuse(self, complaint: ProgramError) -> NoReturn:

@@ -51,8 +51,17 @@ def load_module(file: Path) -> ModuleType:
         _try_out(file, text)
         # What the file prints has been shown.
         with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
-            _LOADED[file] = text, _run(file, text)
+            _LOADED[file] = text, run_file(file, text)
     return _LOADED[file][1]
+
+
+def loaded_file(program: Program) -> tuple[Path, bytes, str] | None:
+    """The file in which a program was found, the text that was run, and its name there; None for any other."""
+    for file, (text, module) in _LOADED.items():
+        for name, value in vars(module).items():
+            if value is program:
+                return file, text, name
+    return None
 
 
 def _read(file: Path) -> bytes:
@@ -92,7 +101,7 @@ def _try_out(file: Path, text: bytes) -> None:
     def work(progress: Progress) -> None:
         sys.addaudithook(lambda event, _: progress.again() if event == "import" else None)
         try:
-            _run(file, text)
+            run_file(file, text)
         except KeyboardInterrupt as error:  # the file's own: no other reaches this process
             raise _unimportable(file, error) from None
         left = [one for one in threading.enumerate() if one is not threading.main_thread() and not one.daemon]
@@ -110,7 +119,8 @@ def _try_out(file: Path, text: bytes) -> None:
         raise ProgramCrashed(f"{file} cannot be imported: {end.what}{end.place}", "mend the file") from None
 
 
-def _run(file: Path, text: bytes) -> ModuleType:
+def run_file(file: Path, text: bytes) -> ModuleType:
+    """The module of a file of this text, run here."""
     name = _module_name(file)
     specification = importlib.util.spec_from_file_location(name, file)
     assert specification is not None, "a file that ends in .py"

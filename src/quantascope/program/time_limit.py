@@ -26,6 +26,10 @@ class Watch:
         """A state is run from here on; the parent knows its input by its address."""
         self._at(id(state.source), len(state.written))
 
+    def at_intervention(self, state: State) -> None:
+        """A state is run with the output of a quantum replaced, which the parent knows by a negative number."""
+        self._at(id(state.source), -1 - len(state.written))
+
 
 def run_program(program: Program, inputs: Iterable[object], work: Callable[[Watch], T]) -> T:
     """What `work` returns after it has run a program on these inputs, in a process of its own."""
@@ -59,10 +63,16 @@ def _complaint(program: Program, end: Ended, state: State | None) -> ProgramErro
     quantum = next(
         (one.name for frame in end.frames for one in program.registry.quanta if _is_of(frame, one)), None
     )
-    after = f", after {end.part} token{'s' * (end.part > 1)}" if end.part else ""
+    written = end.part if end.part >= 0 else -1 - end.part
+    after = f", after {written} token{'s' * (written > 1)}" if written else ""
     what = f"{end.what}{end.place}{after}"
+    if end.part < 0:
+        what += " and with the output of another quantum replaced by one that it has elsewhere"
     if isinstance(end, TimedOut):
-        remedy = f"end its loop, leave this input out, or set {TIME_LIMIT} to more seconds"
+        leave_out = (
+            "let it end whatever its arguments are" if end.part < 0 else "end its loop, leave this input out"
+        )
+        remedy = f"{leave_out}, or set {TIME_LIMIT} to more seconds"
         return NeverEnds(what, remedy, quantum=quantum, state=state)
     return ProgramCrashed(what, "let it return a value, or leave this input out", quantum=quantum, state=state)
 

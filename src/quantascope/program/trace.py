@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Int
 
+from quantascope.program.execution_cache import ExecutionCache
 from quantascope.program.passes.validate import ascending
 from quantascope.program.registry import Program
-from quantascope.program.replay import Replay
 from quantascope.program.state import State
 from quantascope.program.time_limit import Watch, run_program
 from quantascope.program.violations import no_end
@@ -81,11 +81,11 @@ class _Executions(NamedTuple):
 
 
 def trace_inputs(
-    program: Program, graph: QGraph, replay: Callable[[], Replay], inputs: tuple[Any, ...]
+    program: Program, graph: QGraph, cache: Callable[[], ExecutionCache], inputs: tuple[Any, ...]
 ) -> ProgramTrace:
     """Run every input to its end, in a process of its own."""
     inputs = inputs or ascending(())
-    found = run_program(program, inputs, lambda watch: _executed(replay(), inputs, watch))
+    found = run_program(program, inputs, lambda watch: _executed(cache(), inputs, watch))
     first = np.cumsum(found.length) - found.length
     return ProgramTrace(
         graph=graph,
@@ -99,25 +99,25 @@ def trace_inputs(
     )
 
 
-def _executed(replay: Replay, inputs: tuple[Any, ...], watch: Watch) -> _Executions:
+def _executed(cache: ExecutionCache, inputs: tuple[Any, ...], watch: Watch) -> _Executions:
     rows, lengths = array("q"), array("q")
-    program = replay.program
+    program = cache.program
     for source in inputs:
         state = State(source)
         while True:
             watch.at(state)
-            row = replay.row(state)
+            row = cache.row(state)
             rows.append(row)
-            token = replay.rows[row].token
+            token = cache.rows[row].token
             if token == program.end:
                 break
             state = State(source, (*state.written, token))
             if len(state.written) == program.longest:
                 raise no_end(state, program.end)
         lengths.append(len(state.written) + 1)
-    outcome, emitter, token = zip(*replay.rows, strict=True)
+    outcome, emitter, token = zip(*cache.rows, strict=True)
     return _Executions(
-        *map(np.array, (rows, lengths, outcome, emitter)), tokens=token, outcomes=tuple(map(tuple, replay.codes))
+        *map(np.array, (rows, lengths, outcome, emitter)), tokens=token, outcomes=tuple(map(tuple, cache.codes))
     )
 
 

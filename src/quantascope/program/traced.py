@@ -10,12 +10,14 @@ What runs for every value of every event is kept from run-time type checks, whic
 
 import dataclasses
 import operator
-import sys
 from collections.abc import Callable, Iterable
+from copy import copy
+from functools import partial
 from typing import Any, NoReturn, Protocol, no_type_check, runtime_checkable
 
 from quantascope.program.place import place_in_program
 from quantascope.program.state import State
+from quantascope.program.tables import Tables
 from quantascope.program.violations import EscapedValue, ProgramError
 
 Reading = Callable[[State], Any]
@@ -34,8 +36,12 @@ class Observer(Protocol):
         """How the result of a function is computed, as a number."""
         ...
 
-    def note_rounds(self, place: Any, rounds: int) -> None:
-        """A tuple was iterated over at a place of the program."""
+    def note_length(self, recipe: int, length: int) -> None:
+        """The length of a tuple of this recipe was used."""
+        ...
+
+    def checked_call(self, function: Callable[..., Any], given: tuple[Any, ...], plain: list[Any]) -> Any:
+        """What a function returns on plain operands, and its recipe from the given ones; it may change none."""
         ...
 
     def refuse(self, complaint: ProgramError) -> NoReturn:
@@ -49,28 +55,30 @@ class Traced:
     directly.
     """
 
-    __slots__ = ("_observer", "_producers", "_reading", "_recipe", "_value")
+    __slots__ = ("traced_observer", "traced_producers", "traced_reading", "traced_recipe", "traced_value")
 
     def __init__(
         self, value: Any, producers: int, recipe: int, reading: Reading | None, observer: "Observer"
     ) -> None:
-        self._value, self._producers, self._recipe = value, producers, recipe
-        self._reading, self._observer = reading, observer
+        self.traced_value, self.traced_producers, self.traced_recipe = value, producers, recipe
+        self.traced_reading, self.traced_observer = reading, observer
 
     @property
     def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The class of the value, so that isinstance() and run-time type checkers see what they expect."""
-        return type(self._value)
+        return type(self.traced_value)
 
     def __repr__(self) -> str:
-        return f"Traced({self._value!r} from {self._observer.names(self._producers) or 'the input'})"
+        # Without the value, which would leave tracking.
+        return f"Traced({self.traced_observer.names(self.traced_producers) or 'the input'})"
 
     def __getattr__(self, name: str) -> "Traced":
         if name.startswith("__"):
             raise AttributeError(name)
-        if self._reading is _itself:
-            recipe = self._observer.recipe(getattr, (self, name))
-            return Traced(getattr(self._value, name), 0, recipe, operator.attrgetter(name), self._observer)
+        if self.traced_reading is itself:
+            recipe = self.traced_observer.recipe(getattr, (self, name))
+            found = getattr(self.traced_value, name)
+            return Traced(found, 0, recipe, operator.attrgetter(name), self.traced_observer)
         return lift(getattr, self, name)
 
     def __call__(self, *arguments: Any, **named: Any) -> "Traced":
@@ -80,64 +88,74 @@ class Traced:
         return lift(operator.getitem, self, index)
 
     def __iter__(self) -> Any:
-        if not isinstance(self._value, tuple):
-            _escape(self, "decides how often a loop runs", "loop inside a quantum, or let it return a tuple")
-        caller = sys._getframe(1)
-        self._observer.note_rounds((caller.f_code, caller.f_lasti), len(self._value))
-        return (self[index] for index in range(len(self._value)))
+        if not isinstance(self.traced_value, tuple):
+            refuse_use(self, "decides how often a loop runs", "loop inside a quantum, or let it return a tuple")
+        return (self[index] for index in range(len(self)))
 
     def __bool__(self) -> NoReturn:
-        _escape(self, "decides a branch outside `when`", "write `with when(value, case) as active: if active: …`")
+        refuse_use(
+            self,
+            "decides a branch outside `when`",
+            "write `with when(value, case) as active: if active: …`, or lift(sorted, values) and lift(max, a, b)",
+        )
 
     def __int__(self) -> NoReturn:
-        _escape(self, "is made a plain int", "compute with it as it is, or inside a quantum")
+        refuse_use(self, "is made a plain int", "write lift(int, value), or compute inside a quantum")
 
     def __index__(self) -> NoReturn:
-        _escape(
-            self, "is made a plain index", "look it up inside a quantum, or with lift(table.__getitem__, value)"
+        refuse_use(
+            self,
+            "is made a plain integer",
+            "write lift(table.__getitem__, value), or lift(f, value) for a function f that needs it; a loop over "
+            "range(value) belongs inside a quantum",
         )
 
     def __float__(self) -> NoReturn:
-        _escape(self, "is made a plain float", "compute with it as it is, or inside a quantum")
+        refuse_use(self, "is made a plain float", "write lift(f, value) for a function f that needs one")
 
     def __hash__(self) -> NoReturn:
-        _escape(self, "is made a plain key", "look it up inside a quantum, or with lift(table.get, value)")
+        refuse_use(self, "is made a plain key", "look it up inside a quantum, or with lift(table.get, value)")
 
-    def __len__(self) -> NoReturn:
-        _escape(self, "is measured by len()", "write lift(len, value)")
+    def __len__(self) -> int:
+        # Python asks for it to unpack a tuple, which is fine while all tuples of this recipe have one length.
+        if not isinstance(self.traced_value, tuple):
+            refuse_use(self, "is measured by len()", "write lift(len, value)")
+        self.traced_observer.note_length(self.traced_recipe, len(self.traced_value))
+        return len(self.traced_value)
 
     def __contains__(self, item: Any) -> NoReturn:
-        _escape(
+        refuse_use(
             self, "is searched with `in`, which gives a plain bool", "write lift(operator.contains, value, item)"
         )
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        _escape(self, "is copied", "use it as it is; no quantum can change it")
+        refuse_use(self, "is copied", "use it as it is; no quantum can change it")
 
     def __str__(self) -> NoReturn:
-        _escape(self, "is made a plain string", "write lift(str, value), or repr(value) to look at it")
+        refuse_use(self, "is made a plain string", "write lift(str, value), or print it inside a quantum")
 
     def __format__(self, specification: str) -> NoReturn:
-        _escape(self, "is made a plain string", "write lift(format, value), or repr(value) to look at it")
+        refuse_use(self, "is made a plain string", "write lift(format, value), or print it inside a quantum")
 
 
 @no_type_check
-def lift(function: Callable[..., Any], *arguments: Any) -> Any:
+def lift(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     """Apply a function that needs plain values, and keep the trail: `lift(max, a, b)`.
 
-    Without traced arguments it is a plain call.
+    It must not change what it is given. Without traced arguments it is a plain call.
 
-    >>> lift(max, 2, 3)
-    3
+    >>> lift(max, 2, 3), lift(sorted, (2, 3), reverse=True)
+    (3, [3, 2])
     """
+    if named:
+        return lift(_call, function, arguments, named)
     plain, producers, readings, observer = opened_all(arguments)
-    value = function(*plain)
     if observer is None:
-        return value
+        return function(*plain)
+    value, recipe = observer.checked_call(function, arguments, plain)
     united = 0
     for bits in producers:
         united |= bits
-    recipe = observer.recipe(function, arguments)
     return Traced(value, united, recipe, joint_reading(function, plain, readings), observer)
 
 
@@ -152,9 +170,10 @@ def opened_all(arguments: Iterable[Any]) -> OpenedAll:
     reads, observer = False, None
     for argument in arguments:
         if type(argument) is Traced:
-            value, bits, reading, observer = (
-                argument._value, argument._producers, argument._reading, argument._observer,
-            )  # fmt: skip
+            value, bits = argument.traced_value, argument.traced_producers
+            reading, observer = argument.traced_reading, argument.traced_observer
+        elif type(argument) in _CLOSED:
+            value, bits, reading = argument, 0, None
         else:
             value, bits, reading, found = opened_up(argument)
             observer = observer or found
@@ -175,7 +194,7 @@ def opened_up(argument: Any) -> tuple[Any, int, Reading | None, Observer | None]
         make = argument._make if hasattr(argument, "_make") else type(argument)  # pyright: ignore
         return _rebuilt(argument, argument, lambda *parts: make(parts))
     if isinstance(argument, dict):
-        return _rebuilt(argument, argument.values(), lambda *parts: dict(zip(argument, parts, strict=True)))
+        return _rebuilt(argument, argument.values(), partial(_filled, argument))
     if isinstance(argument, slice):
         return _rebuilt(argument, (argument.start, argument.stop, argument.step), slice)
     if hasattr(argument, "__dataclass_fields__") and not isinstance(argument, type):
@@ -184,15 +203,36 @@ def opened_up(argument: Any) -> tuple[Any, int, Reading | None, Observer | None]
         return _rebuilt(
             argument, parts, lambda *parts: dataclasses.replace(argument, **dict(zip(names, parts, strict=True)))
         )
+    _CLOSED.add(type(argument))
     return argument, 0, None, None
+
+
+_CLOSED: set[type] = set()
+"""Types that are not looked through, once met."""
+
+
+@no_type_check
+def _filled(mapping: dict[Any, Any], *values: Any) -> dict[Any, Any]:
+    """A dictionary of the same kind and keys with other values."""
+    filled = copy(mapping)
+    for key, value in zip(mapping, values, strict=True):
+        filled[key] = value
+    return filled
+
+
+_UNTRACED = Tables()
+"""Large containers without traced values."""
 
 
 @no_type_check
 def _rebuilt(
     whole: Any, parts: Iterable[Any], build: Callable[..., Any]
 ) -> tuple[Any, int, Reading | None, Observer | None]:
+    if _UNTRACED.find(whole):
+        return whole, 0, None, None
     plain, producers, readings, observer = opened_all(parts)
     if observer is None:
+        _UNTRACED.keep(whole, True, len(plain))
         return whole, 0, None, None
     united = 0
     for bits in producers:
@@ -220,18 +260,20 @@ def joint_reading(function: Callable[..., Any], plain: list[Any], readings: Read
     return read
 
 
-def traced_state(state: State, observer: Observer) -> Traced:
+def traced_state(state: State, recipe: int, observer: Observer) -> Traced:
     """The input of a program: traced, made by no quantum, read as it is."""
-    return Traced(state, 0, observer.recipe(_itself, ()), _itself, observer)
+    return Traced(state, 0, recipe, itself, observer)
 
 
-def _escape(traced: Traced, what: str, remedy: str) -> NoReturn:
-    producers = traced._observer.names(traced._producers)
+def refuse_use(traced: Traced, what: str, remedy: str) -> NoReturn:
+    """Complain that a traced value leaves tracking here."""
+    producers = traced.traced_observer.names(traced.traced_producers)
     whose = f"of {producers}" if producers else "of the input"
-    traced._observer.refuse(EscapedValue(f"a value {whose} {what} at {place_in_program()}", remedy))
+    traced.traced_observer.refuse(EscapedValue(f"a value {whose} {what} at {place_in_program()}", remedy))
 
 
-def _itself(state: State) -> State:
+def itself(state: State) -> State:
+    """The reading of the input."""
     return state
 
 

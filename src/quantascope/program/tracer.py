@@ -1,29 +1,32 @@
 """`Tracer`: runs a program on traced values and tells what each quantum depended on."""
 
-from enum import Enum
+import traceback
 from typing import Any, NamedTuple, NoReturn, no_type_check
 
-from quantascope.program.place import place_in_program, place_of
+from quantascope.program.answers import Answers
+from quantascope.program.place import is_of_program, place_in_program, place_of
 from quantascope.program.recipes import Recipes
 from quantascope.program.registry import CURRENT, Program, Quantum
 from quantascope.program.state import State, shown
 from quantascope.program.traced import (
     Reading,
     Traced,
+    itself,
     joint_reading,
     opened_all,
+    refuse_use,
     traced_state,
 )
 from quantascope.program.violations import (
+    ChangedArgument,
+    CrossedGuards,
     EscapedValue,
-    HiddenInput,
     InvalidRegistry,
     NestedQuantum,
     ProgramError,
     ProgramRaised,
     RepeatedQuantum,
     UntracedGuard,
-    uncountable,
 )
 from quantascope.runs.errors import message_of
 
@@ -48,15 +51,16 @@ Shape = tuple[tuple[int, Signature], ...]
 """The quanta that ran, in order, each with its signature: an execution without its values."""
 
 
-Action = tuple[int, tuple[int, ...]]
-"""A quantum with the recipes of its arguments, or GUARD with those of its value and case; or a mark."""
+Action = tuple[int, tuple[int, ...], int]
+"""A quantum with the recipes of its arguments; or GUARD with those of its value and case, and its producers as
+bits; or a mark."""
 
-Course = tuple[Action, ...]
+ExecutionPath = tuple[Action, ...]
 """Quanta and guards in order, and how guards came out: an execution without its values, told by recipes."""
 
 GUARD = -1
-HOLDS, FAILS, LEAVES = (-2, ()), (-3, ()), (-4, ())
-MARKS = (-2, -3, -4)
+HOLDS, FAILS, LEAVES, ENDS = (-2, (), 0), (-3, (), 0), (-4, (), 0), (-5, (), 0)
+OUTCOMES = (HOLDS, FAILS)
 
 
 class Execution(NamedTuple):
@@ -67,7 +71,7 @@ class Execution(NamedTuple):
 
     state: State
     shape: Shape
-    course: Course
+    path: ExecutionPath
     values: tuple[Any, ...]
     result: Any
     readings: tuple[Reading | None, ...]
@@ -80,19 +84,20 @@ class Tracer:
     def __init__(self, program: Program, recipes: Recipes, *, placing: bool = False) -> None:
         self._program, self._recipes, self._placing = program, recipes, placing
         self.recipe = recipes.applied
-        self._answers: dict[tuple[Any, ...], tuple[Any, State]] = {}
-        self._rounds: dict[Any, tuple[int, State]] = {}
+        self._input = recipes.applied(itself, ())
+        self._lengths: dict[int, tuple[int, State]] = {}
         self._signatures: dict[Signature, Signature] = {}
+        self.answers = Answers(recipes)
         self._begin(State(None))
 
     def _begin(self, state: State) -> None:
         self._state = state
         self._calls: list[tuple[int, Signature]] = []
-        self._course: list[Action] = []
+        self._path: list[Action] = []
         self.places: list[str] = []
         self._values: list[Any] = []
         self._readings: list[Reading | None] = []
-        self._guards: list[int] = [0]
+        self._guards: list[tuple[Any, int]] = [(None, 0)]
         self._active = 0
         self._inside: Quantum | None = None
         self._failed: str | None = None
@@ -103,7 +108,9 @@ class Tracer:
         self._begin(state)
         before = CURRENT.set(self)
         try:
-            result = self._program.entry(traced_state(state, self))  # pyright: ignore[reportArgumentType]
+            result = self._program.entry(traced_state(state, self._input, self))  # pyright: ignore[reportArgumentType]
+            if len(self._guards) > 1:
+                self.refuse(_crossed("a guard is still open when the entry returns"))
         except ProgramError as error:
             raise error.on(state) from None
         except BaseException as error:
@@ -112,53 +119,76 @@ class Tracer:
             CURRENT.reset(before)
         if self._complaint is not None:
             raise self._complaint.on(state)
-        shape, course = tuple(self._calls), tuple(self._course)
-        return Execution(state, shape, course, tuple(self._values), result, tuple(self._readings))
+        shape, path = tuple(self._calls), tuple(self._path)
+        return Execution(state, shape, path, tuple(self._values), result, tuple(self._readings))
 
     def call(self, quantum: Quantum, values: tuple[Any, ...]) -> Traced:
         """A quantum runs: its body sees plain values, its output carries its identity."""
         bit = 1 << quantum.index
         self._check_call(quantum, bit)
         plain, producers, readings, _ = opened_all(values)
+        self._act(quantum.index, values, 0)
         value = self._answer(quantum, plain)
-        signature = Signature(tuple(producers), self._guards[-1])
-        self._act(quantum.index, values)
+        signature = Signature(tuple(producers), self._guards[-1][1])
         self._calls.append((quantum.index, self._signatures.setdefault(signature, signature)))
         self._values.append(value)
         self._readings.append(joint_reading(quantum.parameters.body, plain, readings))
         self._active |= bit
         return Traced(value, bit, -1 - quantum.index, None, self)
 
-    def enter(self, value: Any, case: Any) -> bool:
+    def enter(self, guard: Any, value: Any, case: Any) -> bool:
         """A guard opens; until it closes, whatever runs depends on its producers by control."""
         plain, producers, readings, _ = opened_all((value, case))
         if not producers[0]:
             self.refuse(_untraced(value, "is made by no quantum"))
         if readings is not None:
             self.refuse(_untraced(value, "mixes in the input outside any quantum"))
-        self._guards.append(self._guards[-1] | producers[0] | producers[1])
-        self._act(GUARD, (value, case))
+        if any(guard is other for other, _ in self._guards):
+            self.refuse(_crossed("a guard opens again before it has closed"))
+        bits = producers[0] | producers[1]
+        self._guards.append((guard, self._guards[-1][1] | bits))
+        self._act(GUARD, (value, case), bits)
         holds = bool(plain[0] == plain[1])
-        self._course.append(HOLDS if holds else FAILS)
+        self._path.append(HOLDS if holds else FAILS)
         return holds
 
-    def leave(self) -> None:
-        """The last guard closes."""
+    def leave(self, guard: Any) -> None:
+        """The innermost guard closes."""
+        if self._guards[-1][0] is not guard:
+            self.refuse(_crossed("a guard closes that is not the innermost open one"))
         self._guards.pop()
-        self._course.append(LEAVES)
+        self._path.append(LEAVES)
+
+    def checked_call(self, function: Any, given: tuple[Any, ...], plain: list[Any]) -> tuple[Any, int]:
+        """The result of a lifted function, which may not change what it is given, and its recipe."""
+        before = self._recipes.looked_inside
+        recipe = self._recipes.applied(function, given)
+        value = function(*plain)
+        if self._recipes.looked_inside != before and self._recipes.applied(function, given) != recipe:
+            self.refuse(
+                EscapedValue(
+                    f"lift at {place_in_program()} applies {shown(function)}, which changes what it is given or "
+                    "what it holds",
+                    "lift a function that returns its result, and pass that on",
+                )
+            )
+        if type(value) is Traced:
+            refuse_use(value, "is used in a lifted function without being its argument", "pass it as an argument")
+        return value, recipe
 
     def names(self, producers: int) -> str:
         """The quanta behind bits, for people."""
         names = self._program.registry.names
         return ", ".join(name for index, name in enumerate(names) if producers >> index & 1)
 
-    def note_rounds(self, place: Any, rounds: int) -> None:
+    def note_length(self, recipe: int, length: int) -> None:
         """Unpacking is fine, a loop whose length depends on a value is a branch."""
-        before, state = self._rounds.setdefault(place, (rounds, self._state))
-        if before != rounds:
+        before, state = self._lengths.setdefault(recipe, (length, self._state))
+        if before != length:
             self.refuse(
                 EscapedValue(
-                    f"a loop at {place_in_program()} takes {rounds} rounds, and {before} on {state}",
+                    f"a tuple that is unpacked or looped over at {place_in_program()} has {length} parts, and "
+                    f"{before} on {state}",
                     "a loop whose length depends on a value belongs inside a quantum",
                 )
             )
@@ -168,9 +198,9 @@ class Tracer:
         self._complaint = self._complaint or complaint
         raise complaint
 
-    def _act(self, action: int, values: tuple[Any, ...]) -> None:
+    def _act(self, action: int, values: tuple[Any, ...], bits: int) -> None:
         of = self._recipes.of
-        self._course.append((action, tuple([v._recipe if type(v) is Traced else of(v) for v in values])))
+        self._path.append((action, tuple([v.traced_recipe if type(v) is Traced else of(v) for v in values]), bits))
         if self._placing:
             self.places.append(place_in_program())
 
@@ -203,6 +233,7 @@ class Tracer:
     def _answer(self, quantum: Quantum, arguments: list[Any]) -> Any:
         """The output of a quantum's body, which must depend on its arguments alone."""
         self._inside = quantum
+        held = self.answers.changeable(arguments)
         try:
             value = quantum.parameters.body(*arguments)
         except ProgramError:
@@ -220,55 +251,44 @@ class Tracer:
                     quantum=quantum.name,
                 )
             )
-        if not _is_countable(value):
-            self.refuse(uncountable(value, quantum.name))
-        self._remember(quantum, arguments, value)
-        return value
-
-    def _remember(self, quantum: Quantum, arguments: list[Any], value: Any) -> None:
-        """Compare an answer with the earlier one to the same arguments, if these can be hashed."""
-        try:
-            before, state = self._answers.setdefault((quantum.index, *arguments), (value, self._state))
-        except TypeError:
-            before, state = value, self._state
-        if before != value and equals_only_itself(before) and equals_only_itself(value):
-            self.refuse(uncountable(value, quantum.name))
-        if before != value:
-            given = ", ".join(map(shown, arguments))
+        if held and held != self.answers.changeable(arguments):
             self.refuse(
-                HiddenInput(
-                    f"returns {shown(value)} for ({given}), and {shown(before)} for the same on {state}",
-                    "let it depend on its arguments alone: no randomness, no global state",
+                ChangedArgument(
+                    "changes what it is given, which others would see",
+                    "let it work on a copy, and return what it finds",
                     quantum=quantum.name,
                 )
             )
-
-
-def _is_countable(value: Any) -> bool:
-    """Whether a value can be hashed and equals itself, as NaN and arrays do not."""
-    try:
-        hash(value)
-        return bool(value == value)
-    except BaseException:
-        return False
-
-
-def equals_only_itself(value: Any) -> bool:
-    """Whether values of this type are compared by identity, as generators and most objects are."""
-    return type(value).__eq__ is object.__eq__ and not isinstance(value, Enum)
+        complaint = self.answers.add(quantum, arguments, bool(held), value, self._state)
+        if complaint is not None:
+            self.refuse(complaint)
+        return value
 
 
 def raised(error: BaseException, state: State, quantum: str | None) -> ProgramRaised:
     """The complaint about an exception of the program, with the line that raised it."""
     complaint = message_of(error)
-    traced = quantum is None and Traced.__name__ in complaint
+    traced = quantum is None and (Traced.__name__ in complaint or _meets_traced(error))
     return ProgramRaised(
         f"raises {type(error).__name__} at {place_of(error)}: {complaint}",
-        "write lift(function, value), or move it into a quantum"
+        "write lift(function, value) for a function that needs a plain value, or move it into a quantum"
         if traced
         else "mend it, or leave this input out of the audit domain",
         quantum=quantum,
         state=state,
+    )
+
+
+def _meets_traced(error: BaseException) -> bool:
+    """Whether an error comes from a library function that has a traced value at hand."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    last = max((place for place, frame in enumerate(frames) if is_of_program(frame)), default=len(frames))
+    return any(type(value) is Traced for frame in frames[last + 1 :] for value in frame.f_locals.values())
+
+
+def _crossed(what: str) -> CrossedGuards:
+    return CrossedGuards(
+        f"{what} at {place_in_program()}", "open every guard by `with when(…)`, one inside another"
     )
 
 

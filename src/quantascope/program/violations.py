@@ -74,6 +74,14 @@ class UntracedGuard(ProgramError):
     """A guard on something that no quantum made."""
 
 
+class CrossedGuards(ProgramError):
+    """Guards that are opened and closed by hand, so that they do not nest."""
+
+
+class ChangedArgument(ProgramError):
+    """A quantum that changes what it is given."""
+
+
 class NestedQuantum(ProgramError):
     """A quantum called in the body of another, where its dependencies are not seen."""
 
@@ -86,12 +94,24 @@ class UnhashableOutput(ProgramError):
     """A quantum's output that cannot be compared and counted."""
 
 
+class MixedOutputs(ProgramError):
+    """Outputs of a quantum that are equal although they are of different types."""
+
+
 class NotDeterministic(ProgramError):
     """Two runs on one input that differ."""
 
 
 class HiddenInput(ProgramError):
     """A quantum that answers differently to equal arguments."""
+
+
+class HiddenDependency(ProgramError):
+    """A quantum that changes with another one on which it is not seen to depend."""
+
+
+class AmbientInput(ProgramError):
+    """A program that reads the clock, the environment, or something else that differs between processes."""
 
 
 class NoEmitter(ProgramError):

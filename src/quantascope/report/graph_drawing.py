@@ -54,6 +54,7 @@ def draw_graph(graph: QGraph) -> Figure:
         colour = VERMILLION if quantum in graph.emitters else BLUE
         axes.text(
             *place[quantum, graph.levels[quantum]], name, ha="center", va="center", fontsize=6.5, zorder=3,
+            parse_math=False,
             bbox={"boxstyle": "round,pad=0.35", "facecolor": "white", "edgecolor": colour, "linewidth": 1.1},
         )  # fmt: skip
     _finish(axes, graph, half, column)

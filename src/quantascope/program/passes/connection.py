@@ -2,34 +2,34 @@
 
 from collections.abc import Mapping
 
-from quantascope.program.passes.execute import Path
+from quantascope.program.passes.execute import Activation
 from quantascope.program.passes.signatures import of_bits
 from quantascope.program.state import State
 from quantascope.program.violations import NotClosed, Unconnected
 
 
-def check_connection(names: tuple[str, ...], paths: Mapping[Path, State]) -> None:
-    """Follow each path back from its token."""
-    for path, state in paths.items():
-        needed = 1 << path.emitter
-        for quantum, signature in reversed(path.shape):
+def check_connection(names: tuple[str, ...], activations: Mapping[Activation, State]) -> None:
+    """Follow each activation back from its token."""
+    for activation, state in activations.items():
+        needed = 1 << activation.emitter
+        for quantum, signature in reversed(activation.shape):
             if needed >> quantum & 1:
                 needed |= signature.parents
-        for quantum, _ in path.shape:
+        for quantum, _ in activation.shape:
             if not needed >> quantum & 1:
                 raise Unconnected(
-                    f"runs, but nothing leads from it to the token of {names[path.emitter]}",
+                    f"runs, but nothing leads from it to the token of {names[activation.emitter]}",
                     "use its output, guard on it, or call it only where it is needed",
                     quantum=names[quantum],
                     state=state,
                 )
 
 
-def check_closure(names: tuple[str, ...], paths: Mapping[Path, State]) -> None:
+def check_closure(names: tuple[str, ...], activations: Mapping[Activation, State]) -> None:
     """Activity is downward-closed: the parents of what runs have run before, in the same event."""
-    for path, state in paths.items():
+    for activation, state in activations.items():
         active = 0
-        for quantum, signature in path.shape:
+        for quantum, signature in activation.shape:
             missing = of_bits(names, signature.parents & ~active)
             if missing:
                 raise NotClosed(

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from quantascope.program.passes.execute import Event, Observations
 from quantascope.program.passes.validate import Declaration
-from quantascope.program.rerun import Replacement, Rerun
+from quantascope.program.plain_run import PlainRun, Replacement
 from quantascope.program.state import State
 from quantascope.program.time_limit import Watch
-from quantascope.program.violations import NoEffect, ProgramError
+from quantascope.program.violations import NoEffect
 
 _EVENTS_TRIED = 200
 _OUTPUTS_TRIED = 10
@@ -48,8 +48,8 @@ def witnessed_effects(declaration: Declaration, observed: Observations, watch: W
 
 
 def _active(observed: Observations, quantum: int) -> list[Event]:
-    paths = [path for path in observed.by_path if quantum in dict(path.shape)]
-    return [event for path in paths for event in observed.by_path[path]]
+    activations = [one for one in observed.by_activation if quantum in dict(one.shape)]
+    return [event for activation in activations for event in observed.by_activation[activation]]
 
 
 def _spread(events: list[Event]) -> list[Event]:
@@ -62,7 +62,7 @@ def _spread(events: list[Event]) -> list[Event]:
 
 def _trials(events: list[Event], quantum: int, outputs: list[Any]) -> Iterator[tuple[Event, int, Any]]:
     for event in events:
-        if event.path.emitter == quantum:
+        if event.activation.emitter == quantum:
             yield event, quantum, None
             return
     for place, event in enumerate(events):
@@ -71,12 +71,13 @@ def _trials(events: list[Event], quantum: int, outputs: list[Any]) -> Iterator[t
 
 
 def _effect(declaration: Declaration, watch: Watch, event: Event, quantum: int, replaced: Any) -> Effect | None:
-    output = next(v for (index, _), v in zip(event.path.shape, event.values, strict=True) if index == quantum)
-    if event.path.emitter == quantum:
+    output = next(
+        v for (index, _), v in zip(event.activation.shape, event.values, strict=True) if index == quantum
+    )
+    if event.activation.emitter == quantum:
         return Effect(event.state, event.token, output)
-    watch.at(event.state)
-    try:
-        becomes = Rerun(declaration.program, event.state, Replacement(quantum, replaced)).result
-    except ProgramError:
+    watch.at_intervention(event.state)
+    run = PlainRun(declaration.program, event.state, Replacement(quantum, replaced))
+    if run.failure is not None or run.result == event.token:
         return None
-    return None if becomes == event.token else Effect(event.state, event.token, output, replaced, becomes)
+    return Effect(event.state, event.token, output, replaced, run.result)

@@ -20,30 +20,31 @@ class Emission(NamedTuple):
 def emission(program: Program, execution: Execution) -> Emission:
     """Who wrote the token of an execution."""
     result, state = execution.result, execution.state
-    if type(result) is not Traced or not result._producers:
-        token = result._value if type(result) is Traced else result
+    if type(result) is not Traced or not result.traced_producers:
+        token = result.traced_value if type(result) is Traced else result
         raise NoEmitter(
             f"the entry {program.name} returns {shown(token)}, which no quantum wrote",
             "return the output of a quantum on every path",
             state=state,
         )
-    emitter = result._producers.bit_length() - 1
-    if result._producers != 1 << emitter:
+    emitter = result.traced_producers.bit_length() - 1
+    if result.traced_producers != 1 << emitter:
+        quanta = result.traced_observer.names(result.traced_producers)
         raise SeveralEmitters(
-            f"the token {shown(result._value)} is composed from {result._observer.names(result._producers)}",
+            f"the token {shown(result.traced_value)} is composed from {quanta}",
             "let one quantum take these values and return the token",
             state=state,
         )
     written = [
         value for (index, _), value in zip(execution.shape, execution.values, strict=True) if index == emitter
     ]
-    if result._reading is not None or written != [result._value]:
+    if result.traced_reading is not None or written != [result.traced_value]:
         raise NoEmitter(
-            f"the token {shown(result._value)} was changed after the quantum returned",
+            f"the token {shown(result.traced_value)} was changed after the quantum returned",
             "return the quantum's output as it is",
             quantum=program.registry.names[emitter],
             state=state,
         )
-    if result._value not in program.tokens:
-        raise unknown_token(result._value, state, program.registry.names[emitter])
-    return Emission(emitter, result._value)
+    if result.traced_value not in program.tokens:
+        raise unknown_token(result.traced_value, state, program.registry.names[emitter])
+    return Emission(emitter, result.traced_value)

@@ -4,17 +4,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from quantascope.program.answers import Answers
 from quantascope.program.passes.emission import emission
 from quantascope.program.passes.validate import Declaration
 from quantascope.program.recipes import Recipes
 from quantascope.program.state import State
 from quantascope.program.time_limit import Watch
-from quantascope.program.tracer import Course, Execution, Shape, Tracer
+from quantascope.program.tracer import Execution, ExecutionPath, Shape, Tracer
 from quantascope.program.violations import no_end
 
 
-class Path(NamedTuple):
-    """What an event did, without its values, and the quantum that wrote."""
+class Activation(NamedTuple):
+    """The quanta that ran in an event, each with its signature, and the one that wrote."""
 
     shape: Shape
     emitter: int
@@ -24,46 +25,51 @@ class Event(NamedTuple):
     """One prediction of the audit domain."""
 
     state: State
-    path: Path
+    activation: Activation
     values: tuple[Any, ...]
     token: str
 
 
 @dataclass(frozen=True)
 class Observations:
-    """Every event in order; those of each path; the smallest states that show a course, or a quantum's output."""
+    """Every event in order and those of each activation; the smallest states that show an execution path, or a
+    quantum's output; all answers of quanta.
+    """
 
     names: tuple[str, ...]
     events: tuple[Event, ...]
-    by_path: Mapping[Path, list[Event]]
-    courses: Mapping[Course, State]
+    by_activation: Mapping[Activation, list[Event]]
+    execution_paths: Mapping[ExecutionPath, State]
     outcomes: tuple[Mapping[Any, State], ...]
+    answers: Answers
 
     @property
-    def paths(self) -> dict[Path, State]:
-        """Every path with the smallest state on which it was taken."""
-        return {path: events[0].state for path, events in self.by_path.items()}
+    def activations(self) -> dict[Activation, State]:
+        """Every activation with the smallest state that shows it."""
+        return {activation: events[0].state for activation, events in self.by_activation.items()}
 
 
 def execute(declaration: Declaration, recipes: Recipes, watch: Watch) -> Observations:
     """What the program does on its audit domain."""
     events: list[Event] = []
-    by_path: dict[Path, list[Event]] = {}
-    courses: dict[Course, State] = {}
+    by_activation: dict[Activation, list[Event]] = {}
+    paths: dict[ExecutionPath, State] = {}
     outcomes: list[dict[Any, State]] = [{} for _ in declaration.names]
-    for execution, emitter, token in _executions(declaration, recipes, watch):
-        courses.setdefault(execution.course, execution.state)
-        path = Path(execution.shape, emitter)
-        alike = by_path.setdefault(path, [])
-        events.append(Event(execution.state, alike[0].path if alike else path, execution.values, token))
+    tracer = Tracer(declaration.program, recipes)
+    for execution, emitter, token in _executions(declaration, tracer, watch):
+        paths.setdefault(execution.path, execution.state)
+        activation = Activation(execution.shape, emitter)
+        alike = by_activation.setdefault(activation, [])
+        known = alike[0].activation if alike else activation
+        events.append(Event(execution.state, known, execution.values, token))
         alike.append(events[-1])
-        for (quantum, _), value in zip(path.shape, execution.values, strict=True):
+        for (quantum, _), value in zip(activation.shape, execution.values, strict=True):
             outcomes[quantum].setdefault(value, execution.state)
-    return Observations(declaration.names, tuple(events), by_path, courses, tuple(outcomes))
+    return Observations(declaration.names, tuple(events), by_activation, paths, tuple(outcomes), tracer.answers)
 
 
-def _executions(declaration: Declaration, recipes: Recipes, watch: Watch) -> Iterator[tuple[Execution, int, str]]:
-    program, tracer = declaration.program, Tracer(declaration.program, recipes)
+def _executions(declaration: Declaration, tracer: Tracer, watch: Watch) -> Iterator[tuple[Execution, int, str]]:
+    program = declaration.program
     for source in declaration.inputs:
         state, token = State(source), None
         while token != program.end:

@@ -18,5 +18,5 @@ def dependency_graph(observed: Observations, signatures: Signatures) -> QGraph:
                 kind |= EdgeKind.CONTROL
             if kind:
                 edges.append(Edge(parent, child, kind))
-    emitters = sorted({path.emitter for path in observed.paths})
+    emitters = sorted({activation.emitter for activation in observed.activations})
     return QGraph(observed.names, tuple(edges), tuple(emitters))

@@ -6,13 +6,14 @@ A difference is either chance or memory in the program, or a branch on something
 
 from itertools import zip_longest
 
+from quantascope.program.answers import equals_only_itself
 from quantascope.program.passes.execute import Event, Observations
 from quantascope.program.passes.validate import Declaration
+from quantascope.program.plain_run import PlainRun
 from quantascope.program.recipes import Recipes
-from quantascope.program.rerun import Rerun
 from quantascope.program.state import shown
 from quantascope.program.time_limit import Watch
-from quantascope.program.tracer import Tracer, equals_only_itself
+from quantascope.program.tracer import Tracer
 from quantascope.program.violations import EscapedValue, NotDeterministic, ProgramError, uncountable
 
 _RUNS = 8
@@ -20,20 +21,22 @@ _RUNS = 8
 
 def repeat(declaration: Declaration, observed: Observations, watch: Watch) -> None:
     """Compare both runs of every event; of those that differ, the smallest is told."""
-    differing: tuple[Event, Rerun] | None = None
+    differing: tuple[Event, PlainRun] | None = None
     for event in reversed(observed.events):
         watch.at(event.state)
-        again = Rerun(declaration.program, event.state)
-        calls = [index for index, _ in event.path.shape]
+        again = PlainRun(declaration.program, event.state)
+        if again.failure is not None:
+            raise again.failure
+        calls = [index for index, _ in event.activation.shape]
         if again.calls != calls or tuple(again.values) != event.values or again.result != event.token:
             differing = event, again
     if differing is not None:
         raise _difference(declaration, *differing)
 
 
-def _difference(declaration: Declaration, event: Event, again: Rerun) -> ProgramError:
+def _difference(declaration: Declaration, event: Event, again: PlainRun) -> ProgramError:
     names, nothing = declaration.names, (None, None)
-    first = [(index, value) for (index, _), value in zip(event.path.shape, event.values, strict=True)]
+    first = [(index, value) for (index, _), value in zip(event.activation.shape, event.values, strict=True)]
     second = list(zip(again.calls, again.values, strict=True))
     pairs = zip_longest(first, second, fillvalue=nothing)
     (one, value), (other, anew) = next((pair for pair in pairs if pair[0] != pair[1]), (nothing, nothing))
@@ -69,12 +72,12 @@ def _difference(declaration: Declaration, event: Event, again: Rerun) -> Program
     )
 
 
-def _differs_by_tracing(declaration: Declaration, event: Event, again: Rerun) -> bool:
+def _differs_by_tracing(declaration: Declaration, event: Event, again: PlainRun) -> bool:
     """Whether runs of each kind agree among themselves, so that it is not chance that tells them apart."""
     for _ in range(_RUNS):
         traced = Tracer(declaration.program, Recipes()).run(event.state)
-        plain = Rerun(declaration.program, event.state)
-        if traced.shape != event.path.shape or traced.values != event.values:
+        plain = PlainRun(declaration.program, event.state)
+        if traced.shape != event.activation.shape or traced.values != event.values:
             return False
         if (plain.calls, plain.values) != (again.calls, again.values):
             return False

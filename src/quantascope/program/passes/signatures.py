@@ -12,8 +12,8 @@ Signatures = tuple[Signature, ...]
 def stable_signatures(observed: Observations) -> Signatures:
     """The data parents of each argument and the control parents of every quantum."""
     found: dict[int, tuple[Signature, State]] = {}
-    for path, state in observed.paths.items():
-        for quantum, signature in path.shape:
+    for activation, state in observed.activations.items():
+        for quantum, signature in activation.shape:
             before, where = found.setdefault(quantum, (signature, state))
             if before != signature:
                 raise UnstableParents(

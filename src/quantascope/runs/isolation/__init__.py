@@ -15,7 +15,17 @@ fork, code runs in the process itself and without limits.
 
 from quantascope.runs.isolation.ended import Crashed, Ended, Frame, TimedOut
 from quantascope.runs.isolation.progress import Progress
-from quantascope.runs.isolation.results import Unsendable
+from quantascope.runs.isolation.results import Unsendable, can_be_sent
 from quantascope.runs.isolation.run import run_isolated, time_limit
 
-__all__ = ["Crashed", "Ended", "Frame", "Progress", "TimedOut", "Unsendable", "run_isolated", "time_limit"]
+__all__ = [
+    "Crashed",
+    "Ended",
+    "Frame",
+    "Progress",
+    "TimedOut",
+    "Unsendable",
+    "can_be_sent",
+    "run_isolated",
+    "time_limit",
+]

@@ -57,6 +57,16 @@ def sent_error(error: BaseException, shared: Shared) -> bytes:
     return _LENGTH.pack(len(sent)) + sent
 
 
+def can_be_sent(value: Any) -> bool:
+    """Whether a value can be sent to the parent."""
+    try:
+        sent = _pickled(value, {})
+        _Receiver(io.BytesIO(sent), {}).load()
+    except BaseException:
+        return False
+    return True
+
+
 def is_whole(received: bytearray) -> bool:
     """Whether all that was sent has come."""
     start = _LENGTH.size

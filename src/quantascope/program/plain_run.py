@@ -1,4 +1,4 @@
-"""`Rerun`: runs a program on plain values and notes what its quanta return; one output may be replaced."""
+"""`PlainRun`: runs a program on plain values and notes what its quanta return; one output may be replaced."""
 
 from typing import Any, NamedTuple, NoReturn, no_type_check
 
@@ -16,21 +16,23 @@ class Replacement(NamedTuple):
 
 
 @no_type_check
-class Rerun:
-    """The quanta that ran, in order, with their outputs, and what the program returned."""
+class PlainRun:
+    """The quanta that ran, in order, with their outputs; what the program returned, or how it failed."""
 
     def __init__(self, program: Program, state: State, replace: Replacement | None = None) -> None:
         self._replace = replace
-        self._failed: str | None = None
+        self._raised_in: str | None = None
         self.calls: list[int] = []
         self.values: list[Any] = []
+        self.result: Any = None
+        self.failure: ProgramError | None = None
         before = CURRENT.set(self)
         try:
             self.result = program.entry(state)
         except ProgramError as error:
-            raise error.on(state) from None
+            self.failure = error.on(state)
         except BaseException as error:
-            raise raised(error, state, self._failed) from error
+            self.failure = raised(error, state, self._raised_in)
         finally:
             CURRENT.reset(before)
 
@@ -39,7 +41,7 @@ class Rerun:
         try:
             value = quantum.parameters.body(*values)
         except BaseException:
-            self._failed = quantum.name
+            self._raised_in = quantum.name
             raise
         if self._replace is not None and self._replace.quantum == quantum.index:
             value = self._replace.value
@@ -47,11 +49,11 @@ class Rerun:
         self.values.append(value)
         return value
 
-    def enter(self, value: Any, case: Any) -> bool:
+    def enter(self, guard: Any, value: Any, case: Any) -> bool:
         """A guard is a comparison."""
         return bool(value == case)
 
-    def leave(self) -> None:
+    def leave(self, guard: Any) -> None:
         """Nothing hangs on a guard here."""
 
     def refuse(self, complaint: ProgramError) -> NoReturn:

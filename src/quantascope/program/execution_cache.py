@@ -1,4 +1,4 @@
-"""Executions remembered by what the program read from its input.
+"""`ExecutionCache`: executions remembered by what the program read from its input.
 
 A quantum that takes nothing from the input directly returns what its parents determine, and guards depend on
 quanta alone. So the outputs of the quanta that do read the input fix everything else: the executions form a
@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, no_type_check
 
 from quantascope.program.passes.cardinality import Outcomes, too_many
 from quantascope.program.passes.connection import check_connection
-from quantascope.program.passes.courses import Courses
 from quantascope.program.passes.emission import emission
-from quantascope.program.passes.execute import Path
+from quantascope.program.passes.execute import Activation
+from quantascope.program.passes.execution_paths import ExecutionPaths
 from quantascope.program.passes.signatures import Signatures, of_bits
 from quantascope.program.recipes import Recipes
 from quantascope.program.registry import Program
@@ -40,11 +40,11 @@ class Row(NamedTuple):
 
 
 @no_type_check
-class Replay:
+class ExecutionCache:
     """Runs a compiled program on any state, remembering distinct executions as rows."""
 
     def __init__(
-        self, program: Program, graph: QGraph, signatures: Signatures, courses: Iterable[State], outcomes: Outcomes
+        self, program: Program, graph: QGraph, signatures: Signatures, paths: Iterable[State], outcomes: Outcomes
     ) -> None:
         self.program, self.graph = program, graph
         self.rows: list[Row] = []
@@ -53,18 +53,19 @@ class Replay:
         )
         self._quanta, self._signatures = program.registry.quanta, signatures
         recipes = Recipes()
-        self._tracer, self._courses = Tracer(program, recipes), Courses(program, recipes)
-        for state in courses:
-            self._courses.add(self._tracer.run(state).course, state)
-        self._root: dict[None, _Branch | int] = {}
-        self._paths: set[Path] = set()
+        self._tracer, self._paths = Tracer(program, recipes), ExecutionPaths(program, recipes)
+        for state in paths:
+            self._paths.add(self._tracer.run(state).path, state)
+        self._root: dict[Any, _Branch | int] = {}
+        self._activations: set[Activation] = set()
 
     def row(self, state: State) -> int:
         """The row of the execution on a state."""
         node: Any = self._root.get(None)
         try:
             while type(node) is _Branch:
-                node = node.following.get(node.read(state))
+                value = node.read(state)
+                node = node.following.get((value.__class__, value))
         except BaseException:
             node = None  # run in full, the same exception is told with its place
         return self._add(state) if node is None else node
@@ -72,22 +73,22 @@ class Replay:
     def _add(self, state: State) -> int:
         execution = self._tracer.run(state)
         emitter, token = emission(self.program, execution)
-        self._check(Path(execution.shape, emitter), state)
-        self._courses.add(execution.course, state)
+        self._check(Activation(execution.shape, emitter), state)
+        self._paths.add(execution.path, state)
         row = Row(self._encoded(execution), emitter, token)
         self.rows.append(row)
         self._remember(execution, len(self.rows) - 1)
         return len(self.rows) - 1
 
-    def _check(self, path: Path, state: State) -> None:
-        if path in self._paths:
+    def _check(self, activation: Activation, state: State) -> None:
+        if activation in self._activations:
             return
         names = self.graph.names
-        for quantum, signature in path.shape:
+        for quantum, signature in activation.shape:
             if signature != self._signatures[quantum]:
                 self._complain(quantum, signature, state)
-        check_connection(names, {path: state})
-        self._paths.add(path)
+        check_connection(names, {activation: state})
+        self._activations.add(activation)
 
     def _complain(self, quantum: int, signature: Signature, state: State) -> None:
         names, known = self.graph.names, self._signatures[quantum]
@@ -127,5 +128,5 @@ class Replay:
                         "remove chance and memory between quanta",
                         state=execution.state,
                     )
-                following, key = branch.following, value
+                following, key = branch.following, (value.__class__, value)
         following[key] = row

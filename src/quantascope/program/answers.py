@@ -1,0 +1,106 @@
+"""`Answers`: what each quantum has returned to which arguments; it must return the same to the same."""
+
+from copy import deepcopy
+from enum import Enum
+from typing import Any, NamedTuple, no_type_check
+
+from quantascope.program.recipes import Recipes
+from quantascope.program.registry import Quantum
+from quantascope.program.state import State, shown
+from quantascope.program.violations import HiddenInput, ProgramError, uncountable
+
+_CONTENTS = object()
+_COUNTABLE = frozenset((int, str, bool, bytes, type(None)))
+_FIXED = (int, str, bool, float, complex, bytes, type(None))
+
+
+class Answer(NamedTuple):
+    """Arguments, or None if they are not kept; the output; the first state on which both were seen."""
+
+    arguments: tuple[Any, ...] | None
+    value: Any
+    state: State
+
+
+@no_type_check
+class Answers:
+    """The first answer of each quantum to each arguments, and a check of all later ones."""
+
+    def __init__(self, recipes: Recipes) -> None:
+        self._recipes = recipes
+        self._known: dict[tuple[Any, ...], Answer] = {}
+        self._fixed = set(_FIXED)
+
+    def of(self, quantum: int) -> list[Answer]:
+        """The distinct answers of a quantum whose arguments are kept."""
+        return [
+            answer for key, answer in self._known.items() if key[0] == quantum and answer.arguments is not None
+        ]
+
+    def changeable(self, arguments: list[Any]) -> tuple[int, ...]:
+        """The contents of those arguments that a quantum could change, to be compared after it has run."""
+        fixed = self._fixed
+        return tuple(
+            [self._recipes.of(one) for one in arguments if type(one) not in fixed and not self._is_fixed(one)]
+        )
+
+    def add(
+        self, quantum: Quantum, arguments: list[Any], changeable: bool, value: Any, state: State
+    ) -> ProgramError | None:
+        """Remember an answer; the complaint if it differs from the one before or cannot be compared."""
+        if type(value) not in _COUNTABLE and not _is_countable(value):
+            return uncountable(value, quantum.name)
+        given = (_CONTENTS, *map(self._recipes.of, arguments)) if changeable else arguments
+        key = quantum.index, *given
+        before = self._known.get(key)
+        if before is None:
+            kept = self._copied(arguments) if changeable else tuple(arguments)
+            self._known[key] = Answer(kept, value, state)
+            return None
+        if before.value == value or not (changeable or self._is_same(before.arguments or (), arguments)):
+            return None
+        if equals_only_itself(before.value) and equals_only_itself(value):
+            return uncountable(value, quantum.name)
+        told = ", ".join(map(shown, arguments))
+        return HiddenInput(
+            f"returns {shown(value)} for ({told}), and {shown(before.value)} for the same on {before.state}",
+            "let it depend on its arguments alone: no randomness, no global state",
+            quantum=quantum.name,
+        )
+
+    def _is_fixed(self, value: Any) -> bool:
+        """Whether nothing can change a value: numbers, strings, enum members, and tuples of such."""
+        kind = type(value)
+        if kind in self._fixed:
+            return True
+        if isinstance(value, (Enum, type)):
+            self._fixed.add(kind)
+            return True
+        return isinstance(value, tuple) and all(map(self._is_fixed, value))
+
+    def _is_same(self, one: tuple[Any, ...], other: list[Any]) -> bool:
+        """Whether arguments are of the same content, as 1 and True, though equal, are not."""
+        return [*map(self._recipes.of, one)] == [*map(self._recipes.of, other)]
+
+    def _copied(self, arguments: list[Any]) -> tuple[Any, ...] | None:
+        """Arguments as they are now; large tables are not copied."""
+        try:
+            return tuple(deepcopy(arguments, dict(self._recipes.large_tables())))
+        except Exception:
+            return None
+
+
+@no_type_check
+def equals_only_itself(value: Any) -> bool:
+    """Whether values of this type are compared by identity, as generators and most objects are."""
+    return type(value).__eq__ is object.__eq__ and not isinstance(value, Enum)
+
+
+@no_type_check
+def _is_countable(value: Any) -> bool:
+    """Whether a value can be hashed and equals itself, as NaN and arrays do not."""
+    try:
+        hash(value)
+        return bool(value == value)
+    except BaseException:
+        return False

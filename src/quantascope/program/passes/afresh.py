@@ -1,0 +1,156 @@
+"""In a process that has not run the program, each quantum alone and then the whole give the same again.
+
+Each quantum is called on its own, on copies of arguments that it had, the last quanta and events first: what
+another quantum or an earlier event has left behind is not there. Then some events run in full, in reverse. Neither
+may read the clock, the environment or the process.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+from quantascope.program.ambient import Ambient
+from quantascope.program.answers import Answer
+from quantascope.program.passes.execute import Observations
+from quantascope.program.plain_run import PlainRun
+from quantascope.program.recipes import Recipes
+from quantascope.program.registry import Program, Quantum
+from quantascope.program.state import State, shown
+from quantascope.program.tracer import raised
+from quantascope.program.violations import AmbientInput, HiddenInput, NotDeterministic, ProgramError
+from quantascope.runs.isolation import can_be_sent
+
+ANSWERS, EVENTS = 200, 400
+"""How many answers of each quantum are asked for again, and how many events are run again."""
+
+T = TypeVar("T", bound="Answer | Ran")
+At = Callable[[State], None]
+"""Told which state is being run."""
+
+
+class Asked(NamedTuple):
+    """A quantum and some of its answers."""
+
+    quantum: int
+    answers: tuple[Answer, ...]
+
+
+class Ran(NamedTuple):
+    """An event: the quanta that ran, what they found, and the token."""
+
+    state: State
+    quanta: tuple[int, ...]
+    values: tuple[Any, ...]
+    token: str
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What is asked for again, evenly over the audit domain; the quanta that run last come first."""
+
+    asked: tuple[Asked, ...]
+    events: tuple[Ran, ...]
+
+    @classmethod
+    def of(cls, observed: Observations) -> "Sample":
+        """A sample of what can be sent between processes."""
+        events = [
+            Ran(event.state, tuple(quantum for quantum, _ in event.activation.shape), event.values, event.token)
+            for event in spread(observed.events, EVENTS)
+        ]
+        order = dict.fromkeys(quantum for one in observed.activations for quantum, _ in one.shape)
+        asked = [Asked(quantum, tuple(spread(observed.answers.of(quantum), ANSWERS))) for quantum in order]
+        return cls(tuple(reversed(asked)), tuple(reversed(events))).where(can_be_sent)
+
+    def where(self, holds: Callable[[Any], bool]) -> "Sample":
+        """The part of which this holds."""
+        asked = (Asked(quantum, tuple(_where(holds, reversed(answers)))) for quantum, answers in self.asked)
+        return Sample(tuple(asked), tuple(_where(holds, self.events)))
+
+
+def spread(items: Iterable[Any], count: int) -> list[Any]:
+    """At most so many items, evenly over all.
+
+    >>> spread(range(10), 4)
+    [0, 3, 6, 9]
+    """
+    items = list(items)
+    return items[:: max(1, -(-len(items) // count))]
+
+
+def _where(holds: Callable[[Any], bool], items: Iterable[T]) -> list[T]:
+    items = list(items)
+    return items if holds(items) else [one for one in items if holds(one)]
+
+
+def check_afresh(program: Program, sample: Sample, at: At) -> None:
+    """Ask for everything in a sample again."""
+    recipes = Recipes()
+    for index, answers in sample.asked:
+        quantum = program.registry.quanta[index]
+        _raise_last(_other_answer(quantum, answer, recipes) for answer in _each(answers, at))
+    _raise_last(_other_event(program, event, recipes) for event in _each(sample.events, at))
+
+
+def _each(items: Iterable[T], at: At) -> Iterator[T]:
+    for one in items:
+        at(one.state)
+        yield one
+
+
+def _raise_last(complaints: Iterable[ProgramError | None]) -> None:
+    """Of all complaints the last is about the smallest input."""
+    found = [complaint for complaint in complaints if complaint is not None]
+    if found:
+        raise found[-1]
+
+
+def _other_answer(quantum: Quantum, answer: Answer, recipes: Recipes) -> ProgramError | None:
+    with Ambient() as ambient:
+        try:
+            value, error = quantum.parameters.body(*(answer.arguments or ())), None
+        except BaseException as caught:
+            value, error = None, caught
+    if ambient.found is not None:
+        return _ambient(ambient.found, answer.state, quantum.name)
+    if error is None and recipes.of(value) == recipes.of(answer.value):
+        return None
+    given = ", ".join(map(shown, answer.arguments or ()))
+    alone = shown(value) if error is None else raised(error, answer.state, quantum.name).what
+    return HiddenInput(
+        f"finds {shown(answer.value)} for ({given}) in the program and, called alone in another process, "
+        + (f"finds {alone}" if error is None else alone),
+        "let it depend on its arguments alone: no memory, no global state, no order of a set, no hash of a string",
+        quantum=quantum.name,
+        state=answer.state,
+    )
+
+
+def _other_event(program: Program, event: Ran, recipes: Recipes) -> ProgramError | None:
+    with Ambient() as ambient:
+        again = PlainRun(program, event.state)
+    if ambient.found is not None:
+        return _ambient(ambient.found, event.state)
+    if again.failure is not None:
+        return again.failure
+    before = [*zip(event.quanta, event.values, strict=True), (-1, event.token)]
+    after = [*zip(again.calls, again.values, strict=True), (-1, again.result)]
+    for one, other in zip(before, after, strict=False):
+        if one[0] != other[0] or recipes.of(one[1]) != recipes.of(other[1]):
+            names = program.registry.names
+            return NotDeterministic(
+                f"{_found(names, *one)} in one process, and {_found(names, *other)} in another",
+                "remove memory between events, and whatever differs between processes",
+                state=event.state,
+            )
+    return None
+
+
+def _ambient(found: tuple[str, str], state: State, quantum: str | None = None) -> AmbientInput:
+    what, place = found
+    remedy = "let it depend on its arguments alone"
+    return AmbientInput(f"reads {what} at {place}", remedy, quantum=quantum, state=state)
+
+
+def _found(names: tuple[str, ...], quantum: int, value: Any) -> str:
+    return f"{names[quantum]} finds {shown(value)}" if quantum >= 0 else f"the token is {shown(value)}"

@@ -1,0 +1,122 @@
+"""After an output is replaced, only what depends on it may change.
+
+On a sample of events each quantum's output is replaced by others that it has elsewhere, and the plain program runs
+on. A quantum outside its descendants must return the same again, and it may stop or start to run only by a guard
+that it comes after. Otherwise a dependency was hidden from the traced run.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+from quantascope.program.passes.execute import Event, Observations
+from quantascope.program.passes.validate import Declaration
+from quantascope.program.plain_run import PlainRun, Replacement
+from quantascope.program.recipes import Recipes
+from quantascope.program.state import shown
+from quantascope.program.time_limit import Watch
+from quantascope.program.violations import HiddenDependency
+from quantascope.quanta.graph import QGraph
+
+EVENTS, OUTPUTS = 100, 3
+"""How many events are tried for each quantum, and other outputs on each."""
+
+
+def check_interventions(
+    declaration: Declaration, observed: Observations, graph: QGraph, passed: tuple[int, ...], watch: Watch
+) -> None:
+    """Replace outputs of every quantum, and compare all others with the event as it was."""
+    descent, recipes = _descent(graph, passed), Recipes()
+    for quantum in range(len(declaration.names)):
+        for event, replaced in _trials(observed, quantum):
+            watch.at_intervention(event.state)
+            replacement = Replacement(quantum, replaced)
+            run = PlainRun(declaration.program, event.state, replacement)
+            for change in _changes(event, run, recipes):
+                if change.quantum != quantum and not descent.explains(change, quantum):
+                    raise _complaint(declaration.names, event, replacement, change)
+
+
+class _Absent:
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+_ABSENT = _Absent()
+
+
+class Change(NamedTuple):
+    """What a quantum found, and what it finds after an intervention; one of both may be nothing."""
+
+    quantum: int
+    before: Any
+    after: Any
+
+
+class Descent(NamedTuple):
+    """The quanta on which each one depends, as bits: by edges, and by edges and the guards that it comes after."""
+
+    by_edges: tuple[int, ...]
+    by_guards_too: tuple[int, ...]
+
+    def explains(self, change: Change, cause: int) -> bool:
+        """Whether a quantum may change so when its cause does."""
+        is_activity = change.before is _ABSENT or change.after is _ABSENT
+        ancestors = self.by_guards_too if is_activity else self.by_edges
+        return bool(ancestors[change.quantum] >> cause & 1)
+
+
+def _descent(graph: QGraph, passed: tuple[int, ...]) -> Descent:
+    quanta = range(len(graph.names))
+    parents = [sum(1 << parent for parent in graph.parents(quantum)) for quantum in quanta]
+    return Descent(_closed(parents), _closed([parents[quantum] | passed[quantum] for quantum in quanta]))
+
+
+def _closed(parents: list[int]) -> tuple[int, ...]:
+    """Ancestors from parents, as bits."""
+    ancestors = list(parents)
+    for middle in range(len(ancestors)):
+        for quantum, bits in enumerate(ancestors):
+            if bits >> middle & 1:
+                ancestors[quantum] |= ancestors[middle]
+    return tuple(ancestors)
+
+
+def _trials(observed: Observations, quantum: int) -> Iterator[tuple[Event, Any]]:
+    """Events in which a quantum runs, some of every activation, each with outputs that it has elsewhere."""
+    alike = [events for one, events in observed.by_activation.items() if quantum in dict(one.shape)]
+    outputs = list(observed.outcomes[quantum])
+    for turn, event in enumerate(_spread(alike, EVENTS)):
+        own = event.values[[index for index, _ in event.activation.shape].index(quantum)]
+        others = (outputs[(turn + step) % len(outputs)] for step in range(len(outputs)))
+        yield from ((event, other) for other in islice((one for one in others if one != own), OUTPUTS))
+
+
+def _spread(groups: list[list[Event]], count: int) -> Iterator[Event]:
+    """About so many events, as many of each group, evenly over it."""
+    each = max(2, count // len(groups))
+    for events in groups:
+        yield from events[:: -(-len(events) // each)]
+
+
+def _changes(event: Event, run: PlainRun, recipes: Recipes) -> Iterator[Change]:
+    """The quanta whose output or activity differs."""
+    before = {index: value for (index, _), value in zip(event.activation.shape, event.values, strict=True)}
+    after = dict(zip(run.calls, run.values, strict=True))
+    for quantum in {**before, **after}:
+        change = Change(quantum, before.get(quantum, _ABSENT), after.get(quantum, _ABSENT))
+        if run.failure is not None and change.after is _ABSENT:
+            continue  # it may have come later
+        if change.before is not change.after and recipes.of(change.before) != recipes.of(change.after):
+            yield change
+
+
+def _complaint(names: tuple[str, ...], event: Event, replacement: Replacement, change: Change) -> HiddenDependency:
+    cause = names[replacement.quantum]
+    return HiddenDependency(
+        f"finds {shown(change.after)} instead of {shown(change.before)} when {cause} finds "
+        f"{shown(replacement.value)}, although no value and no open guard leads from {cause} to it",
+        f"pass it a value of {cause}, or call it under a guard on one; use no memory between quanta",
+        quantum=names[change.quantum],
+        state=event.state,
+    )

@@ -1,0 +1,170 @@
+"""No graph without a true dependency is accepted, and no sound program is refused."""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hidden_dependencies import HIDDEN, Sketch
+
+from quantascope.program import compile_program, lift, when
+from quantascope.program import violations as v
+from quantascope.programs import find_program
+
+REFUSALS = (
+    v.ChangedArgument, v.CrossedGuards, v.EscapedChoice, v.EscapedValue, v.HiddenDependency, v.HiddenInput,
+    v.NotDeterministic,
+)  # fmt: skip
+WRITTEN = sorted((Path(__file__).parent / "written").glob("*.py"))
+
+
+@pytest.mark.parametrize("case", HIDDEN)
+def test_a_hidden_dependency_is_refused(case):
+    with pytest.raises(REFUSALS):
+        compile_program(HIDDEN[case]())
+
+
+def load(file):
+    """The module of a file, in this process alone."""
+    name = f"written_{file.stem}"
+    specification = importlib.util.spec_from_file_location(name, file)
+    module = sys.modules[name] = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("file", WRITTEN, ids=lambda file: file.stem)
+def test_a_sound_program_has_the_graph_that_was_derived_by_hand(file):
+    module = load(file)
+    compiled = compile_program(module.predict)
+    assert sorted(map(tuple, compiled.to_json()["edges"])) == sorted(
+        (parent, child) for parent, children in module.EDGES.items() for child in children.split()
+    )
+    assert set(compiled.passed_guards) == getattr(module, "PASSED", set())
+    assert [" ".join(tokens) for tokens in compiled.trace(module.WRITES).written()] == [*module.WRITES.values()]
+
+
+PROGRAM = """
+import datetime, os, time, uuid
+from quantascope.program import Registry, when
+
+WORDS = ("anna", "bert", "cora", "dirk", "emma", "finn", "gila", "hugo")
+NAMES = set(WORDS)
+registry = Registry()
+result = registry.quantum("RESULT", output_cardinality=9)(lambda number: BODY)
+word = registry.quantum("WORD", output_cardinality=9)(lambda result, more: str(result + more))
+
+
+@registry.entry(audit=range(8), vocabulary=[*map(str, range(18))], end="8", longest=9)
+def predict(state):
+    return word(result(state.source), state.position)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "says"),
+    [
+        ("hash(WORDS[number]) % 8", v.HiddenInput, "called alone in another process, finds"),
+        ("list(NAMES).index(WORDS[number])", v.HiddenInput, "no order of a set"),
+        ("number + 0 * int(time.time())", v.AmbientInput, "quantum RESULT, on input 0: reads the clock at "),
+        ("number + 0 * datetime.date.today().year", v.AmbientInput, "reads the clock at "),
+        ("number + 0 * len(os.environ.get('USER', ''))", v.AmbientInput, "reads the environment at "),
+        ("number + 0 * os.getpid()", v.AmbientInput, "reads its process at "),
+        ("number + 0 * id(number)", v.AmbientInput, "reads an address in memory at "),
+    ],
+)
+def test_what_differs_between_processes_is_refused(tmp_path, body, kind, says):
+    file = tmp_path / "mine.py"
+    file.write_text(PROGRAM.replace("BODY", body))
+    with pytest.raises(kind) as caught:
+        compile_program(find_program(str(file)))
+    assert says in str(caught.value)
+
+
+def test_another_process_agrees_with_a_program_from_a_file(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(PROGRAM.replace("BODY", "sorted(NAMES).index(WORDS[number])"))
+    assert compile_program(find_program(str(file))).graph.names == ("RESULT", "WORD")
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ("if os.environ['TZ'] == 'UTC-14': os._exit(3)", "ends that process with code 3"),
+        ("if os.environ['TZ'] == 'UTC-14': raise OSError('none')", "mine.py cannot be imported: OSError"),
+        ("while os.environ['TZ'] == 'UTC-14': pass", "tells nothing for 0.5 seconds"),
+    ],
+)
+def test_a_file_that_fails_in_another_process_ends_in_one_line(tmp_path, monkeypatch, more, says):
+    file = tmp_path / "mine.py"
+    file.write_text(PROGRAM.replace("BODY", "number") + more)
+    monkeypatch.setitem(os.environ, "TZ", "UTC")
+    program = find_program(str(file))
+    if "while" in more:
+        monkeypatch.setenv("QUANTASCOPE_TIME_LIMIT", "0.5")
+    with pytest.raises(v.ProgramError, match=says):
+        compile_program(program)
+
+
+def test_a_program_of_a_session_is_not_looked_for_elsewhere():
+    s = Sketch(RESULT=lambda number: number % 3)
+    program = s.program(lambda state: s.word(s.half(s.cause(state.source)), s.result(state.source)))
+    assert compile_program(program).audited == 24
+
+
+def test_interventions_find_a_dependency_by_themselves(monkeypatch):
+    """Without the check of quanta alone, the last net holds."""
+    kept = {}
+    s = Sketch(HALF=lambda cause: kept.update(by=cause) or cause, RESULT=lambda number: (number + kept["by"]) % 6)
+    program = s.program(lambda state: s.word(s.half(s.cause(state.source)), s.result(state.source)))
+    with pytest.raises(
+        v.HiddenDependency,
+        match=r"quantum RESULT, on input 0: finds 1 instead of 0 when CAUSE finds 1, although no value",
+    ):
+        compile_program(program)
+    monkeypatch.setattr("quantascope.program.compile.check_interventions", lambda *_: None)
+    with pytest.raises(v.HiddenInput, match="RESULT"):
+        compile_program(program)
+
+
+def test_a_traced_value_inside_an_opaque_object_is_refused():
+    class Box:
+        def __init__(self, held):
+            self.held = held
+
+    s = Sketch(RESULT=lambda number, box: number % 3)
+    for hide in (Box, lambda value: lambda: value, lambda value: {"a": Box(value)}):
+
+        def say(state, hide=hide):
+            cause = s.cause(state.source)
+            return s.word(s.half(cause), s.result(state.source, hide(cause)))
+
+        with pytest.raises(v.EscapedValue, match="a value of CAUSE is held by something"):
+            compile_program(s.program(say))
+
+
+def test_a_lifted_function_that_uses_a_traced_value_by_itself_is_refused():
+    s = Sketch(RESULT=lambda number: number % 3)
+
+    def say(state):
+        cause = s.cause(state.source)
+        return s.word(s.half(cause), s.result(lift(lambda number: number + cause, state.source)))
+
+    with pytest.raises(v.EscapedValue, match="a value of CAUSE is held by something"):
+        compile_program(s.program(say))
+
+
+def test_a_block_that_is_left_by_a_hidden_choice_is_refused():
+    s = Sketch(CAUSE=lambda number: "one" if number % 2 else 0, RESULT=lambda half: half)
+
+    def say(state):
+        cause = s.cause(state.source)
+        half = s.half(cause)
+        with when(half, half) as active:
+            if active and isinstance(cause, str):
+                s.result(half)
+        return s.word(half, 0)
+
+    with pytest.raises(v.EscapedChoice, match="no open guard shows"):
+        compile_program(s.program(say))
