@@ -1,6 +1,8 @@
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 
 import numpy as np
 import pytest
@@ -70,3 +72,23 @@ def tiny_fit(tiny_source) -> RecoveredRun:
 def compiled() -> Callable[[str], CompiledProgram]:
     """Programs that come with quantascope; a process compiles each once, for all who ask."""
     return lambda name: program_task(name).compiled
+
+
+@contextmanager
+def _threads() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("quantascope.runs.engine.open_engine", lambda *_, **__: ThreadPoolExecutor(1))
+        yield
+
+
+@pytest.fixture(scope="session")
+def threads() -> Callable[[], AbstractContextManager[None]]:
+    """`with threads():` commands use a thread, as starting processes takes longer than what they would do."""
+    return _threads
+
+
+@pytest.fixture
+def threaded(threads) -> Iterator[None]:
+    """The same for a whole test."""
+    with threads():
+        yield

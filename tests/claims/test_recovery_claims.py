@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from quantascope.claims.claim import Reproduction
-from quantascope.claims.figures import draw_claim
 from quantascope.claims.message_interventions import PANEL, MessageInterventions, channel_agreement
 from quantascope.claims.qmodel_frontier import QModelFrontier
 from quantascope.claims.recovered_models import QModelFits, fitted_source, runs
@@ -20,7 +19,6 @@ from quantascope.discovery.measure import measure_field
 from quantascope.qmodel.recovered.effects import intervention_effects
 from quantascope.qmodel.recovered.fidelity import every_event
 from quantascope.qmodel.recovered.source_effects import KINDS, Comparison, compare
-from quantascope.report.figures.style import house_style
 
 RESULTS = Path(__file__).parents[2] / "results"
 
@@ -72,12 +70,24 @@ def test_a_fit_is_found_again_beside_its_source(evidence):
 
 
 @pytest.mark.parametrize("claim", CLAIMS_OF_RECOVERY)
-def test_a_claim_measures_what_the_paper_states_and_is_drawn(claim, reproduction):
+def test_a_claim_measures_what_the_paper_states_and_is_drawn(claim, reproduction, drawn):
     done = reproduction(claim)
     stated = {figure.figure for figure in read_paper(RESULTS) if figure.claim == claim}
     assert stated <= done.result.figures.keys()
-    with house_style():
-        draw_claim(done).canvas.draw()
+    assert drawn(done).axes[0].get_title(loc="left")[5:8] == "(a)"
+
+
+def test_the_drawn_agreement_is_that_of_every_fit(evidence, reproduction, drawn):
+    bars = drawn(reproduction("recovered-qmodel")).axes[0]
+    faithful, distilled = (points.get_offsets()[:, 0] for points in bars.collections[:2])
+    for points, preset in ((faithful, "faithful"), (distilled, "distilled")):
+        fits = [run for fitted in evidence.values() for run in fitted.of(preset)]
+        source = [run.source.model() for run in fits]
+        events = fits[0].source.events("test")
+        same = [
+            one(events).argmax(-1) == run.model(events).argmax(-1) for one, run in zip(source, fits, strict=True)
+        ]
+        assert points.tolist() == pytest.approx([100 * float(one.double().mean()) for one in same])
 
 
 def test_figures_are_those_of_the_models(evidence, reproduction):
@@ -155,7 +165,7 @@ def test_a_prediction_that_is_right_correlates_perfectly():
     assert one.mean_effect("message") == 59
 
 
-def test_each_variation_of_the_frontier_changes_one_thing_and_is_drawn(models, runs_folder):
+def test_each_variation_of_the_frontier_changes_one_thing_and_is_drawn(models, runs_folder, drawn):
     full = CLAIMS["qmodel-frontier"].presets["full"]
     assert full.source.seed == 100
     assert all(len(changes) == 1 for name, changes in full.variations.items() if name != "base")
@@ -166,5 +176,4 @@ def test_each_variation_of_the_frontier_changes_one_thing_and_is_drawn(models, r
     figures = CLAIMS["qmodel-frontier"].measure(config, evidence)
     assert figures["agreement_base"].mean != figures["agreement_detached"].mean
     result = Result.of("qmodel-frontier", "quick", config, figures, {})
-    with house_style():
-        draw_claim(Reproduction(result, config, evidence, runs_folder)).canvas.draw()
+    drawn(Reproduction(result, config, evidence, runs_folder))

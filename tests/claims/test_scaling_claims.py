@@ -1,6 +1,5 @@
 """The scaling claims on planted curves, and their runs: shared batches, divergence, resuming, cost."""
 
-import io
 import os
 import subprocess
 import sys
@@ -22,11 +21,9 @@ from quantascope.claims import cost, data_scaling, finite_size, joint_frontier, 
 from quantascope.claims.claim import Reproduction
 from quantascope.claims.cost import Seconds, cost_of, time_run, total_cost
 from quantascope.claims.demand_level import BETAS
-from quantascope.claims.figures import draw_claim
 from quantascope.claims.register import CLAIMS
 from quantascope.claims.result import Result
 from quantascope.models import MuMLPConfig, TaskMLP
-from quantascope.report.figures.style import house_style
 from quantascope.runs.errors import Diverged, InvalidConfig
 from quantascope.scaling import compositional_order, fit_power_law, loss_after
 from quantascope.scaling.joint import JointLaw, fit_separately
@@ -114,7 +111,7 @@ def test_a_diverged_network_is_counted_and_left_out_or_refused_as_the_config_say
         parameter_scaling.measure(scaling(diverged="refuse"), curves)
 
 
-def test_a_seed_that_lost_all_but_two_widths_leaves_its_figures_undefined():
+def test_a_seed_that_lost_all_but_two_widths_leaves_its_figures_undefined(drawn):
     config = scaling()
     curves = planted_sweep(config)
     curves[next(iter(curves))].history.values["loss"][7, :3] = np.nan
@@ -124,13 +121,11 @@ def test_a_seed_that_lost_all_but_two_widths_leaves_its_figures_undefined():
         assert figures[f"{name}_0_20"].runs == "2 of 3", name
         assert figures[f"{name}_0_25"].runs == "3", name
     assert figures["r2_across_alphas"].runs == "2 of 3"
-    assert_drawn("parameter-scaling", config, curves, figures)
+    drawn(reproduced("parameter-scaling", config, curves, figures))
 
 
-def assert_drawn(claim: str, config, curves, figures) -> None:
-    result = Result.of(claim, "full", config, figures, {})
-    with house_style():
-        draw_claim(Reproduction(result, config, curves, Path())).savefig(io.BytesIO())
+def reproduced(claim: str, config, curves, figures) -> Reproduction:
+    return Reproduction(Result.of(claim, "full", config, figures, {}), config, curves, Path())
 
 
 def test_one_seed_of_few_widths_is_measured_without_intervals_that_it_cannot_have():
@@ -218,7 +213,7 @@ def test_a_planted_data_law_is_found_in_its_window():
     assert figures["earlier_end_0_20"].mean < figures["later_start_0_20"].mean
 
 
-def test_a_trajectory_that_never_came_to_its_window_leaves_its_figures_undefined():
+def test_a_trajectory_that_never_came_to_its_window_leaves_its_figures_undefined(drawn):
     learner = CohortLearner(
         family=FAMILY, widths=(16,), hidden_layers=3, batch_size=64,
         training=TrainingConfig(steps=2_000, evaluate_every=100),
@@ -233,7 +228,7 @@ def test_a_trajectory_that_never_came_to_its_window_leaves_its_figures_undefined
     for figure in ("exponent", "later_slope", "window_end", "predicted_log_error", "broken_excess", "frontier"):
         assert figures[f"{figure}_0_20"].runs == "2 of 3", figure
     assert figures["acquired_0_20"].values[0] == 0
-    assert_drawn("data-scaling", config, {**curves, name: idle}, figures)
+    drawn(reproduced("data-scaling", config, {**curves, name: idle}, figures))
     lost = planted(run, 0 * counts, step)
     lost.history.values["loss"][:] = lost.history.values["coefficient"][:] = np.nan
     assert data_scaling.measure(config, {**curves, name: lost})["acquired_0_20"].runs == "2 of 3"

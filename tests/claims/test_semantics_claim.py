@@ -7,12 +7,10 @@ import pytest
 
 from quantascope.claims import semantics
 from quantascope.claims.claim import Reproduction
-from quantascope.claims.figures import draw_claim
 from quantascope.claims.register import CLAIMS
 from quantascope.claims.result import Result
 from quantascope.claims.scoreboard import read_paper
 from quantascope.claims.semantics import Explained, ExplainedSource, Semantics, explained_source, measure
-from quantascope.report.figures.style import house_style
 
 RESULTS = Path(__file__).parents[2] / "results"
 
@@ -104,9 +102,7 @@ def test_names_are_made_once_and_kept(config, evidence, runs_folder):
     assert again.factors.names.equals(evidence[label].factors.names)
 
 
-def test_the_figure_is_drawn(config, evidence, tmp_path):
+def test_the_figure_is_drawn(config, evidence, tmp_path, drawn):
     result = Result.of("semantics", "quick", config, CLAIMS["semantics"].measure(config, evidence), {})
-    with house_style():
-        figure = draw_claim(Reproduction(result, config, evidence, tmp_path))
-        figure.savefig(tmp_path / "figure.png")
+    figure = drawn(Reproduction(result, config, evidence, tmp_path))
     assert [axes.get_title(loc="left")[:8] for axes in figure.axes] == ["$\\bf{(a)", "$\\bf{(b)", "$\\bf{(c)"]

@@ -51,10 +51,11 @@ def reproduce_in(folder: Path, *more: str) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def reproduced(tmp_path_factory) -> Path:
+def reproduced(tmp_path_factory, threads) -> Path:
     """A tiny reproduction that several tests look at."""
     folder = tmp_path_factory.mktemp("reproduced") / "flat"
-    assert main(reproduce_in(folder)) == 0
+    with threads():
+        assert main(reproduce_in(folder)) == 0
     return folder
 
 
@@ -67,6 +68,7 @@ def test_a_reproduction_leaves_a_result_and_a_picture(reproduced):
     assert (reproduced / "figure.svg").read_text().startswith("<?xml")
 
 
+@pytest.mark.usefixtures("threaded")
 def test_a_repeated_command_reuses_the_runs_and_gives_the_same_result(reproduced, capsys):
     metrics = sorted(reproduced.glob("runs/*/metrics.parquet"))
     before = [file.stat().st_mtime_ns for file in metrics]
@@ -77,6 +79,7 @@ def test_a_repeated_command_reuses_the_runs_and_gives_the_same_result(reproduced
     assert len(metrics) == 2
 
 
+@pytest.mark.usefixtures("threaded")
 def test_a_published_result_is_the_result_with_its_figures(tmp_path, capsys):
     folder, results = tmp_path / "run", tmp_path / "results"
     assert main(["reproduce", "hsp-demand", "--out", str(folder), "--publish", str(results)]) == 0
@@ -99,11 +102,13 @@ def test_another_published_result_is_replaced_only_if_asked(tmp_path, capsys):
     assert Result.load(file).figures == found.figures
 
 
+@pytest.mark.usefixtures("threaded")
 def test_a_run_directory_of_another_config_is_refused_with_the_difference(reproduced, failing):
     line = failing(*reproduce_in(reproduced), "learner.batch_size=256")
     assert "another config (learner.batch_size: 128 -> 256)" in line
 
 
+@pytest.mark.usefixtures("threaded")
 def test_damaged_metrics_are_named(reproduced, failing, tmp_path):
     copy = tmp_path / "copy"
     subprocess.run(["cp", "-r", reproduced, copy], check=True)
@@ -201,6 +206,7 @@ def test_a_read_only_folder_is_named(failing):
 def test_a_full_disk_ends_training_with_one_line_and_the_last_state(tmp_path):
     program = (
         "import resource, sys; from quantascope.cli import main\n"
+        "sys.dont_write_bytecode = True\n"  # Python would cut its cache short and keep it
         "resource.setrlimit(resource.RLIMIT_FSIZE, (8_000, 8_000)); sys.exit(main(sys.argv[1:]))"
     )
     arguments = ["train", "hsp", "--out", str(tmp_path / "run"), "--set", *TINY_RUN, "training.steps=200"]
@@ -286,12 +292,14 @@ def test_a_second_interrupt_does_not_wait_for_a_long_step(tmp_path):
     assert stderr == ""
 
 
+@pytest.mark.usefixtures("threaded")
 def test_a_changed_preset_is_not_published(reproduced, failing, tmp_path):
     line = failing(*reproduce_in(reproduced, "--publish", str(tmp_path / "results")))
     assert "settings of the quick preset were changed; publish it without --set" in line
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.usefixtures("threaded")
 @pytest.mark.parametrize("claim", ["flat-acquisition", "composed-staircase", "acquisition-clock"])
 def test_a_claim_of_which_nothing_is_acquired_still_ends_in_a_result_and_a_figure(claim, tmp_path):
     short = ["learner.training.steps=20", "learner.model.width=8"]

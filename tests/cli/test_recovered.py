@@ -14,12 +14,13 @@ SHORT = ["--set", "updates=4", "parts=6"]
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(tmp_path_factory, threads):
     folder = tmp_path_factory.mktemp("cli") / "source"
-    assert main(["train", "number-naming", "--out", str(folder), "--set", *TINY]) == 0
-    assert main(["fit", str(folder)]) == 2
-    assert main(["discover", str(folder), "--workers", "1"]) == 0
-    assert main(["fit", str(folder), *SHORT]) == 0
+    with threads():
+        assert main(["train", "number-naming", "--out", str(folder), "--set", *TINY]) == 0
+        assert main(["fit", str(folder)]) == 2
+        assert main(["discover", str(folder), "--workers", "1"]) == 0
+        assert main(["fit", str(folder), *SHORT]) == 0
     return folder
 
 

@@ -65,7 +65,13 @@ def test_a_size_limit_of_the_system_is_met_like_a_full_disk(tmp_path):
         "except Exception as error: print(type(error).__name__, error)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path / "big")],
+        [
+            sys.executable,
+            "-B",
+            "-c",
+            program,
+            str(tmp_path / "big"),
+        ],  # Python would cut its cache short and keep it
         capture_output=True,
         text=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)),

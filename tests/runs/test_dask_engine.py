@@ -96,6 +96,7 @@ def kill_when(condition, process: subprocess.Popen) -> threading.Thread:
 
 
 def test_a_sweep_survives_a_dead_worker_and_a_dead_scheduler_with_the_local_results(tmp_path, port, processes):
+    """Longer than other tests: six processes are started and killed, each of which imports torch."""
     with ThreadPoolExecutor(1) as engine:
         expected = sweep(tmp_path / "local", engine)
 

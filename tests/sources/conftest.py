@@ -5,7 +5,6 @@ import io
 import json
 import random
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -123,43 +122,38 @@ def _command(*arguments: object) -> Said:
     return Said(code, out.getvalue(), err.getvalue())
 
 
-def _thread_engine(*_: object, **__: object) -> ThreadPoolExecutor:
-    """Starting processes takes longer than all that they would do here."""
-    return ThreadPoolExecutor(1)
-
-
-def _done(*arguments: object) -> Said:
-    """A command that works, with threads for processes."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("quantascope.runs.engine.open_engine", _thread_engine)
-        said = _command(*arguments)
-    assert said.code == 0, said.err
-    return said
-
-
-def _refused(*arguments: object) -> str:
-    """The one line in which a command refuses."""
-    said = _command(*arguments)
-    assert said.code == 2, said
-    assert said.out == ""
-    assert said.err.startswith("quantascope: "), said.err
-    assert said.err.count("\n") == 1, said.err
-    return said.err
-
-
 @pytest.fixture(scope="session")
 def command():
     return _command
 
 
 @pytest.fixture(scope="session")
-def done():
-    return _done
+def done(threads):
+    """A command that works."""
+
+    def run(*arguments: object) -> Said:
+        with threads():
+            said = _command(*arguments)
+        assert said.code == 0, said.err
+        return said
+
+    return run
 
 
 @pytest.fixture(scope="session")
-def refused():
-    return _refused
+def refused(threads):
+    """The one line in which a command refuses."""
+
+    def run(*arguments: object) -> str:
+        with threads():
+            said = _command(*arguments)
+        assert said.code == 2, said
+        assert said.out == ""
+        assert said.err.startswith("quantascope: "), said.err
+        assert said.err.count("\n") == 1, said.err
+        return said.err
+
+    return run
 
 
 @pytest.fixture(scope="session")
