@@ -34,8 +34,9 @@ class Watch:
 def run_program(
     program: Program, inputs: Iterable[object], work: Callable[[Watch], T], *, quiet: bool = False
 ) -> T:
-    """What `work` returns after it has run a program on these inputs, in a process of its own; `quiet` hides what it
-    prints.
+    """What `work` returns after it has run a program on these inputs, in a process of its own.
+
+    What the program prints is shown unless it is to be quiet.
     """
     sources = {id(source): source for source in inputs}
 
