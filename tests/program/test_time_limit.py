@@ -187,6 +187,37 @@ def test_an_exception_is_told_in_one_short_line(write, capsys, body, says):
     assert says in line
 
 
+@pytest.mark.parametrize("depth", [900, 10**5])
+def test_a_deep_tuple_is_told_in_one_line(write, capsys, depth):
+    body = f"for _ in range({depth}): number = (number,)\n    return number"
+    line, _ = complaint(capsys, "compile", write(body))
+    assert "on input 2: " in line
+    assert "raises " in line
+
+
+@pytest.mark.usefixtures("short")
+def test_a_quantum_that_ends_on_its_own_arguments_only_is_told_so():
+    registry = Registry()
+    parity = registry.quantum("PARITY", output_cardinality=2)(lambda number: number % 2)
+    word = registry.quantum("WORD", output_cardinality=2)(
+        lambda parity, number: ["even", "odd"][sum(1 for _ in iter(lambda: parity != number % 2, False)) or parity]
+    )
+    entry = registry.entry(audit=[1, 2], vocabulary=["even", "odd"], end="odd", longest=3)
+    with pytest.raises(v.NeverEnds, match=r"with the output of another quantum replaced .*; let it end whatever"):
+        compile_program(
+            entry(lambda state: word(parity(state.source + state.position), state.source + state.position))
+        )
+
+
+@pytest.mark.parametrize("name", ["RES[/]ULT", "[bold]", r"$\\frac{$", "{0}%s"])
+def test_a_name_is_shown_as_it_is(write, capsys, name):
+    file = Path(write())
+    file.write_text(file.read_text().replace('"PARITY"', f'"{name}"'))
+    assert main(["compile", str(file), "--figure", "graph.png"]) == 0
+    assert name.replace("\\\\", "\\") in capsys.readouterr().out
+    assert Path("graph.png").stat().st_size > 0
+
+
 VALUE = """
     class Value:
         def __hash__(self): return 0

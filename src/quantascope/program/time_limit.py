@@ -31,8 +31,13 @@ class Watch:
         self._at(id(state.source), -1 - len(state.written))
 
 
-def run_program(program: Program, inputs: Iterable[object], work: Callable[[Watch], T]) -> T:
-    """What `work` returns after it has run a program on these inputs, in a process of its own."""
+def run_program(
+    program: Program, inputs: Iterable[object], work: Callable[[Watch], T], *, quiet: bool = False
+) -> T:
+    """What `work` returns after it has run a program on these inputs, in a process of its own.
+
+    What the program prints is shown unless it is to be quiet.
+    """
     sources = {id(source): source for source in inputs}
 
     def guarded(progress: Progress) -> T:
@@ -50,7 +55,7 @@ def run_program(program: Program, inputs: Iterable[object], work: Callable[[Watc
             ) from error
 
     try:
-        return run_isolated(guarded, seconds=time_limit(), shared=(program, *sources.values()))
+        return run_isolated(guarded, seconds=time_limit(), shared=(program, *sources.values()), quiet=quiet)
     except Ended as end:
         raise _complaint(program, end, _state(sources, end.item)) from None
 

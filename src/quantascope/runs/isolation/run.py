@@ -38,19 +38,21 @@ def time_limit(default: float = 5.0) -> float:
     return seconds
 
 
-def run_isolated(work: Callable[[Progress], T], *, seconds: float, shared: Iterable[object] = ()) -> T:
+def run_isolated(
+    work: Callable[[Progress], T], *, seconds: float, shared: Iterable[object] = (), quiet: bool = False
+) -> T:
     """The result of `work`, computed in a child that is ended after so many seconds without progress.
 
     Objects in `shared` are this process's own in the result as well. A QuantascopeError of the child is raised
     here with its type and text; TimedOut and Crashed tell that there is no result. What the child prints goes to
-    stderr.
+    stderr, unless it is to be quiet.
     """
     if not hasattr(os, "fork"):
         return work(Progress())
     known = {id(one): one for one in shared}
     held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
-        child = _Child(work, known)
+        child = _Child(work, known, _Printed(quiet))
     except OSError as error:
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
         raise EngineFailed(f"no process can be started: {error.strerror}; end some others") from None
@@ -65,8 +67,8 @@ def run_isolated(work: Callable[[Progress], T], *, seconds: float, shared: Itera
 class _Child:
     """A forked process."""
 
-    def __init__(self, work: Callable[[Progress], Any], shared: Shared) -> None:
-        self._progress, self._printed = Progress(), _Printed()
+    def __init__(self, work: Callable[[Progress], Any], shared: Shared, printed: "_Printed") -> None:
+        self._progress, self._printed = Progress(), printed
         heritage = Heritage(os.getpid(), random.getstate(), shared)
         ends = [os.pipe() for _ in Pipes._fields]
         self._pipes = Pipes(*(reading for reading, _ in ends))
@@ -154,10 +156,10 @@ def _readable(*ends: int, wait: float = 0.0) -> set[int]:
 
 
 class _Printed:
-    """What a child prints: shown on stderr, up to a limit and without control characters."""
+    """What a child prints: shown on stderr, up to a limit and without control characters, or not at all."""
 
-    def __init__(self) -> None:
-        self._count, self._last = 0, "\n"
+    def __init__(self, quiet: bool) -> None:
+        self._quiet, self._count, self._last = quiet, 0, "\n"
 
     def add(self, printed: bytes) -> None:
         """Show some more."""
@@ -174,7 +176,7 @@ class _Printed:
             self._show(f"… {self._count - OUTPUT:,} more bytes that the program prints are not shown\n")
 
     def _show(self, text: str) -> None:
-        if text:
+        if text and not self._quiet:
             self._last = text[-1]
             with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, or none
                 sys.stderr.write(text)
