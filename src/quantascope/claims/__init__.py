@@ -9,5 +9,5 @@ NAMES = (
     "parameter-scaling", "data-scaling", "joint-frontier", "finite-size", "number-naming-data", "recover-quanta",
     "ordering", "seed-stability", "recovered-qmodel", "message-interventions", "source-faithfulness",
     "qmodel-frontier", "semantics", "compiled-qmodel", "guided-training", "guidance-data-efficiency",
-    "guidance-other-programs",
+    "guidance-other-programs", "guidance-reliability",
 )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Annotated
 from quantascope.claims.compiled_qmodel import PANELS
 from quantascope.claims.guidance_pair import compared, pair
 from quantascope.claims.guidance_runs import GuidanceOutcome, GuidanceRuns, by_seed, guidance_claim
-from quantascope.claims.guided_training import QUICK
+from quantascope.claims.guided_training import OURS, QUICK
 from quantascope.claims.result import Estimate
 from quantascope.guidance.learner import GuidedLearner
 from quantascope.runs.config import Config, Distinct, Positive, Seeds
@@ -15,7 +15,7 @@ from quantascope.runs.config import Config, Distinct, Positive, Seeds
 class GuidanceData(Config):
     """Nested training sets; the Q-model sees no more examples than its student."""
 
-    learner: GuidedLearner = GuidedLearner()
+    learner: GuidedLearner = OURS
     examples: Annotated[tuple[Positive, ...], Distinct] = (50, 100, 200, 300, 600)
     seeds: Seeds = (0, 1, 2)
 
@@ -53,7 +53,7 @@ CLAIM = guidance_claim(
     says="with a program's guidance a Transformer needs fewer examples",
     presets={
         "quick": GuidanceData(
-            learner=GuidedLearner().replace(QUICK),
+            learner=OURS.replace(QUICK),
             examples=(50, 100),
             seeds=(0,),
         ),

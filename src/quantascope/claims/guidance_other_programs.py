@@ -5,7 +5,7 @@ from typing import Annotated
 
 from quantascope.claims.guidance_pair import compared, pair
 from quantascope.claims.guidance_runs import GuidanceOutcome, GuidanceRuns, by_seed, guidance_claim
-from quantascope.claims.guided_training import QUICK
+from quantascope.claims.guided_training import OURS, QUICK
 from quantascope.claims.result import Estimate
 from quantascope.guidance.learner import GuidedLearner
 from quantascope.qmodel.compiled.fit import program_task
@@ -15,7 +15,7 @@ from quantascope.runs.config import Config, Distinct, Seeds
 class GuidanceOtherPrograms(Config):
     """The same paired comparison on each program; a Transformer has as many blocks as its program has levels."""
 
-    learner: GuidedLearner = GuidedLearner()
+    learner: GuidedLearner = OURS
     programs: Annotated[tuple[str, ...], Distinct] = ("french", "addition")
     seeds: Seeds = (0, 1, 2)
 
@@ -57,7 +57,7 @@ CLAIM = guidance_claim(
     says="guidance helps with programs other than English number names",
     presets={
         "quick": GuidanceOtherPrograms(
-            learner=GuidedLearner().replace(QUICK),
+            learner=OURS.replace(QUICK),
             programs=("addition",),
             seeds=(0,),
         ),

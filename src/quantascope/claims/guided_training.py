@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from quantascope.claims.compiled_qmodel import EIGHT_SEEDS, PANELS, SHORT
+from quantascope.claims.compiled_qmodel import EIGHT_SEEDS, NARROW, PANELS, SHORT
 from quantascope.claims.guidance_runs import GuidanceOutcome, GuidanceRuns, by_seed, guidance_claim
 from quantascope.claims.result import Estimate
 from quantascope.guidance.alignment import event_updates, level_sums, linear_cka
@@ -35,13 +35,14 @@ ROWS = {
     "word": "guided, target shuffled over equal output words",
 }
 ALIGNED_ON = "test"
+OURS = GuidedLearner(teacher=NARROW)
 
 
 class GuidedTraining(Config):
     """The paper's form and ours, over the same seeds."""
 
     plain: GuidedLearner = PLAIN
-    ours: GuidedLearner = GuidedLearner()
+    ours: GuidedLearner = OURS
     prompts: str = "unlabelled"
     controls: tuple[Control, ...] = ("depth", "examples", "word")
     seeds: Seeds = EIGHT_SEEDS
@@ -108,7 +109,7 @@ CLAIM = guidance_claim(
     says="a removable program target makes an ordinary Transformer generalize",
     presets={
         "quick": GuidedTraining(
-            plain=PLAIN.replace(QUICK), ours=GuidedLearner().replace(QUICK), prompts="training", seeds=(0,)
+            plain=PLAIN.replace(QUICK), ours=OURS.replace(QUICK), prompts="training", seeds=(0,)
         ),
         "full": GuidedTraining(),
         "paper": GuidedTraining(seeds=(0,)),

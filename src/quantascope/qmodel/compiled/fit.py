@@ -1,5 +1,6 @@
 """A compiled Q-model that learns its program's task from the training inputs and the program's traces."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -14,13 +15,14 @@ from quantascope.qmodel.compiled.knowledge import Knowledge, measure_knowledge
 from quantascope.qmodel.compiled.program_task import ProgramTask, program_task
 from quantascope.qmodel.compiled.saved import load_qmodel, save_qmodel
 from quantascope.runs.accuracy import read_accuracy, write_accuracy
-from quantascope.runs.config import Config, Count, NonNegativeFloat
+from quantascope.runs.config import Config, Count, NonNegativeFloat, Share
 from quantascope.runs.errors import DamagedArtefact
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory, read_run
 from quantascope.sources.user_file import check_named, keep_file
 from quantascope.tasks.events import Events
 from quantascope.training import Objective, OptimizerConfig, ScheduleConfig, TrainingConfig, train
+from quantascope.training.objective import GradientOf
 
 MODEL, RESULT, KNOWLEDGE, KEPT_PROGRAM = "qmodel.safetensors", "accuracy.json", "knowledge.json", "program.py"
 ADAM = OptimizerConfig(name="adam", learning_rate=1e-2, epsilon=1e-5, weight_decay=1e-3)
@@ -45,7 +47,18 @@ class CompiledLearner(Config):
     semantic_weight: NonNegativeFloat = 5.0
     message_noise: NonNegativeFloat = 1.0
     """Spread of the noise on messages while training."""
+    noise_warmup: Share = 0.25
+    """Share of the steps over which the noise rises to that spread; under full noise at once, some never learn."""
     seed: Count = 0
+
+    def noise_at(self, step: int) -> float:
+        """The spread of the noise at a step.
+
+        >>> [CompiledLearner().noise_at(step) for step in (0, 250, 500, 1999)]
+        [0.0, 0.5, 1.0, 1.0]
+        """
+        rising = self.noise_warmup * self.training.steps
+        return self.message_noise * (min(1.0, step / rising) if rising else 1.0)
 
 
 PAPER_QMODEL = CompiledLearner(
@@ -55,6 +68,7 @@ PAPER_QMODEL = CompiledLearner(
     gate_weight=2.0,
     semantic_weight=1.0,
     message_noise=0.0,
+    noise_warmup=0.0,
 )
 """As the paper trains it."""
 
@@ -161,7 +175,7 @@ def _train(
     return supervised.eval()
 
 
-def compiled_objective(config: CompiledLearner) -> Objective:
+def compiled_objective(config: CompiledLearner) -> GradientOf:
     """Cross-entropy of the task, of the gates where they are eligible, and of the semantic values."""
 
     def task(output: tuple[SupervisedQModel, QExecution], batch: Supervision, step: int) -> Tensor:
@@ -173,10 +187,15 @@ def compiled_objective(config: CompiledLearner) -> Objective:
     def semantics(output: tuple[SupervisedQModel, QExecution], batch: Supervision, step: int) -> Tensor:
         return config.semantic_weight * output[0].semantic_loss(output[1], batch.outcome)
 
-    return Objective(
-        forward=lambda model, batch: (model, model.model.run(batch.events, noise=config.message_noise)),
-        terms={"cross_entropy": task, "gates": gates, "semantics": semantics},
-    )
+    def gradient(model: SupervisedQModel, batch: Supervision, step: int) -> Mapping[str, Tensor]:
+        noise = config.noise_at(step)
+        objective = Objective(
+            forward=lambda model, batch: (model, model.model.run(batch.events, noise=noise)),
+            terms={"cross_entropy": task, "gates": gates, "semantics": semantics},
+        )
+        return objective(model, batch, step)
+
+    return gradient
 
 
 def routed_accuracy(model: CompiledQModel, taught: ProgramTask) -> dict[str, float]:

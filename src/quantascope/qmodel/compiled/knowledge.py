@@ -6,11 +6,10 @@ what is right there: each token, which quanta run, and what they find.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
 import torch
 from jaxtyping import Bool, Float
-from pydantic import Field
 from torch import Tensor
 
 from quantascope.models import Predictions, predict
@@ -19,7 +18,7 @@ from quantascope.qmodel.compiled.model import QExecution
 from quantascope.qmodel.compiled.program_task import ProgramTask
 from quantascope.qmodel.compiled.supervision import SupervisedQModel, Supervision, class_weights
 from quantascope.runs.artefact import read_record, write_record
-from quantascope.runs.config import Config, Count
+from quantascope.runs.config import Config, Count, Share
 from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.events import Events
 
@@ -27,7 +26,6 @@ MOST_INPUTS = 512
 """Audit inputs that are asked: enough for a share to within two points, and a second's work."""
 _AT_ONCE = 512
 
-Share = Annotated[float, Field(ge=0, le=1)]
 T = TypeVar("T")
 
 

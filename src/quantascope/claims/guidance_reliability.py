@@ -1,0 +1,132 @@
+"""Does guidance do harm? Every program at several sizes, each student beside itself without guidance.
+
+Beside it, whether Q-models of the same examples come out alike from every seed, in our form and in the paper's.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import numpy as np
+
+from quantascope.claims.guidance_pair import compared, pair
+from quantascope.claims.guidance_runs import GuidanceOutcome, GuidanceRuns, by_seed, guidance_claim
+from quantascope.claims.guided_training import QUICK
+from quantascope.claims.result import Estimate
+from quantascope.guidance.learner import GuidedLearner
+from quantascope.guidance.teacher import weakness
+from quantascope.qmodel.compiled.fit import PAPER_QMODEL, CompiledLearner, program_task
+from quantascope.runs.config import Config, Distinct, Positive, Seeds
+
+PROGRAMS = ("english", "french", "addition", "roman", "clock")
+NEAR = 3.0
+"""Points from the best seed within which a Q-model counts as reliable."""
+
+
+class GuidanceReliability(Config):
+    """Pairs of students for every program, size and seed; at the largest size also Q-models of more seeds."""
+
+    learner: GuidedLearner = GuidedLearner()
+    paper: CompiledLearner = PAPER_QMODEL
+    programs: Annotated[tuple[str, ...], Distinct] = PROGRAMS
+    examples: Annotated[tuple[Positive, ...], Distinct] = (100, 200, 300)
+    seeds: Seeds = (16, 17, 18, 19, 20, 21, 22, 23)
+    further_seeds: Seeds = (24, 25)
+    """Of Q-models alone."""
+
+
+def runs(config: GuidanceReliability) -> dict[str, GuidanceRuns]:
+    """Every pair, and the Q-models that no student needs."""
+    wanted: dict[str, GuidanceRuns] = {}
+    largest = max(config.examples)
+    for program in config.programs:
+        pairs = {count: pair(_learner(config, program, count)) for count in config.examples}
+        paper = config.paper.replace(_lesson(program, largest))
+        teachers = {**pairs[largest].teachers, "paper": paper}
+        pairs[largest] = GuidanceRuns(teachers=teachers, students=pairs[largest].students)
+        for count, both in pairs.items():
+            wanted |= by_seed(both, config.seeds, f"{program}-{count}-seed")
+        alone = GuidanceRuns(teachers=teachers, students={})
+        wanted |= by_seed(alone, config.further_seeds, f"{program}-alone-seed")
+    return wanted
+
+
+def _lesson(program: str, count: int) -> dict[str, str]:
+    return {"program": program, "trained_on": f"training_{count}"}
+
+
+def _learner(config: GuidanceReliability, program: str, count: int) -> GuidedLearner:
+    """A student has as many blocks as its program has levels."""
+    lesson = {f"teacher.{key}": value for key, value in _lesson(program, count).items()}
+    return config.learner.replace({**lesson, "model.blocks": len(program_task(program).compiled.graph.by_level)})
+
+
+def of_kind(evidence: Mapping[str, GuidanceOutcome], kind: str) -> list[GuidanceOutcome]:
+    """The runs of a program and size, or of a program's Q-models alone."""
+    return [run for label, run in evidence.items() if label.startswith(f"{kind}-seed-")]
+
+
+def measure(config: GuidanceReliability, evidence: Mapping[str, GuidanceOutcome]) -> dict[str, Estimate]:
+    """Accuracies and gains of every cell, the worst of them, and how many Q-models are near the best."""
+    figures: dict[str, Estimate] = {}
+    cells: list[float] = []
+    single: list[float] = []
+    trusted: list[float] = []
+    for program in config.programs:
+        panel = program_task(program).task.reported[0]
+        for count in config.examples:
+            found = of_kind(evidence, f"{program}-{count}")
+            rows = compared(found, panel, f"{program}, {count} examples, {panel}")
+            figures |= {f"{program}_{count}_{row}": figure for row, figure in rows.items()}
+            able = [weakness(run.teachers["qmodel"]) is None for run in found]
+            gains = rows["gain"].values
+            cells.append(float(np.mean(gains)))
+            single += gains
+            trusted += [gain for gain, known in zip(gains, able, strict=True) if known]
+            figures[f"{program}_{count}_accepted"] = _one(
+                f"teachers that guide accepts, {program}, {count}", sum(able)
+            )
+        most = [*of_kind(evidence, f"{program}-{max(config.examples)}"), *of_kind(evidence, f"{program}-alone")]
+        figures |= _spread(most, program, panel)
+    return figures | {
+        "lowest_mean_gain": _one("lowest mean gain of a program and size", min(cells), "points"),
+        "lowest_gain": _one("lowest gain of a student", min(single), "points"),
+        "lowest_gain_accepted": _one(
+            "lowest gain of a student whose teacher guide accepts", min(trusted, default=np.nan), "points"
+        ),
+        "pairs": _one("pairs of students", len(single)),
+        "pairs_accepted": _one("pairs whose teacher guide accepts", len(trusted)),
+    }
+
+
+def _spread(found: Sequence[GuidanceOutcome], program: str, panel: str) -> dict[str, Estimate]:
+    figures = {}
+    for form, says in (("qmodel", "our form"), ("paper", "the paper's form")):
+        exact = [100 * run.teachers[form].accuracy[f"{panel}_exact"] for run in found]
+        near = sum(value >= max(exact) - NEAR for value in exact)
+        figures[f"{program}_teachers_{form}"] = Estimate.over_runs(f"Q-models, {says}, {program}", exact, "%")
+        figures[f"{program}_near_best_{form}"] = _one(f"Q-models near the best, {says}, {program}", near)
+    return figures
+
+
+def _one(says: str, value: float, unit: str = "") -> Estimate:
+    return Estimate.over_runs(says, [value], unit)
+
+
+CLAIM = guidance_claim(
+    name="guidance-reliability",
+    says="guidance does no harm: at any size of any program, a student is no worse for its teacher",
+    presets={
+        "quick": GuidanceReliability(
+            learner=GuidedLearner().replace(QUICK),
+            paper=PAPER_QMODEL.replace({key.removeprefix("teacher."): value for key, value in QUICK.items()}),
+            programs=("addition",),
+            examples=(100,),
+            seeds=(0,),
+            further_seeds=(1,),
+        ),
+        "full": GuidanceReliability(),
+        "paper": GuidanceReliability(),
+    },
+    runs=runs,
+    measure=measure,
+)
