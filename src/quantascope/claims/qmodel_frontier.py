@@ -10,7 +10,7 @@ from pydantic import Field
 
 from quantascope.claims.claim import Claim
 from quantascope.claims.recover_quanta import QUICK, SOURCES
-from quantascope.claims.recovered_models import FittedSource, QModelFits, fitted_source, total_updates
+from quantascope.claims.recovered_models import FittedSource, QModelFits, check_fits, fitted_source, total_updates
 from quantascope.claims.result import Estimate
 from quantascope.qmodel.recovered.fidelity import fidelity, gate_fidelity, parameter_share
 from quantascope.qmodel.recovered.fit import FIT_PRESETS, RecoveredFit, RecoveredRun
@@ -93,7 +93,7 @@ CLAIM = Claim(
         "paper": QModelFrontier(base=FIT_PRESETS["distilled"]),
     },
     runs=lambda config: {"frontier": config.job},
-    prepare=lambda job: [fit.training for fit in job.fits],
+    prepare=check_fits,
     work=fitted_source,
     steps=total_updates,
     measure=measure,

@@ -10,6 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 
 from quantascope.runs.errors import InvalidConfig
+from quantascope.runs.memory import shown_bytes
 
 
 class PeakMemory(TorchDispatchMode):
@@ -85,13 +86,3 @@ def _peak(work: Callable[[slice], Any], examples: slice) -> int:
     with PeakMemory() as memory:
         work(examples)
     return memory.peak
-
-
-def shown_bytes(size: float) -> str:
-    """A size in the unit that suits it.
-
-    >>> shown_bytes(8.2e8)
-    '0.82 GB'
-    """
-    scale, unit = next(((s, u) for s, u in ((1e9, "GB"), (1e6, "MB")) if size >= s / 10), (1e3, "kB"))
-    return f"{size / scale:.2f} {unit}"

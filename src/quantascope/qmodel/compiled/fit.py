@@ -14,13 +14,14 @@ from quantascope.qmodel.compiled.knowledge import Knowledge, measure_knowledge
 from quantascope.qmodel.compiled.program_task import ProgramTask, program_task
 from quantascope.qmodel.compiled.saved import load_qmodel, save_qmodel
 from quantascope.runs.artefact import read_json, write_json
-from quantascope.runs.config import Config, Count, NonNegativeFloat
+from quantascope.runs.config import Config, NonNegativeFloat, Seed
 from quantascope.runs.errors import DamagedArtefact
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory, read_run
 from quantascope.sources.user_file import check_named, keep_file
 from quantascope.tasks.events import Events
 from quantascope.training import Objective, OptimizerConfig, ScheduleConfig, TrainingConfig, train
+from quantascope.training.footprint import check_training, count_parameters
 
 MODEL, RESULT, KEPT_PROGRAM = "qmodel.safetensors", "accuracy.json", "program.py"
 ADAM = OptimizerConfig(name="adam", learning_rate=1e-2, epsilon=1e-5, weight_decay=1e-3)
@@ -45,7 +46,7 @@ class CompiledLearner(Config):
     semantic_weight: NonNegativeFloat = 5.0
     message_noise: NonNegativeFloat = 1.0
     """Spread of the noise on messages while training."""
-    seed: Count = 0
+    seed: Seed = 0
 
 
 PAPER_QMODEL = CompiledLearner(
@@ -114,6 +115,8 @@ def check_program_task(config: CompiledLearner, taught: ProgramTask) -> None:
     taught.check_outcomes(config.trained_on)
     for panel in dict.fromkeys((config.trained_on, *taught.task.reported)):
         taught.supervision(panel)
+    parameters = count_parameters(lambda: _build(config, taught))
+    check_training(parameters, config.training.optimizer, what=f"a Q-model of width={config.model.width}")
 
 
 def read_compiled(path: Path, *, program: str | None = None, device: str | torch.device = CPU) -> CompiledRun:
@@ -140,15 +143,7 @@ def _train(
     progress: Progress | None,
     device: torch.device,
 ) -> SupervisedQModel:
-    model = CompiledQModel(
-        graph=taught.compiled.graph,
-        vocabulary=len(taught.task.vocabulary),
-        positions=taught.task.positions,
-        config=config.model,
-        seed=config.seed,
-    )
-    outcomes = tuple(len(values) for values in taught.compiled.outcomes)
-    supervised = SupervisedQModel(model, outcomes, seed=config.seed).to(device)
+    supervised = _build(config, taught).to(device)
     supervision = moved(taught.supervision(config.trained_on), device)
     train(
         supervised,
@@ -160,6 +155,18 @@ def _train(
         progress=progress,
     )
     return supervised.eval()
+
+
+def _build(config: CompiledLearner, taught: ProgramTask) -> SupervisedQModel:
+    model = CompiledQModel(
+        graph=taught.compiled.graph,
+        vocabulary=len(taught.task.vocabulary),
+        positions=taught.task.positions,
+        config=config.model,
+        seed=config.seed,
+    )
+    outcomes = tuple(len(values) for values in taught.compiled.outcomes)
+    return SupervisedQModel(model, outcomes, seed=config.seed)
 
 
 def compiled_objective(config: CompiledLearner) -> Objective:

@@ -32,7 +32,7 @@ from quantascope.qmodel.recovered.rows import selected_rows
 from quantascope.qmodel.recovered.surgery import NO_SURGERY, Surgery
 from quantascope.qmodel.rotary import rotated
 from quantascope.quanta.graph import QGraph
-from quantascope.runs.config import Config, Positive, PositiveFloat
+from quantascope.runs.config import Config, PositiveFloat, Width
 from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.events import Events
 
@@ -43,9 +43,9 @@ class RecoveredConfig(Config):
     With `gate_gradients`, reconstruction and predictions also teach the gates; the paper detaches them.
     """
 
-    writers: Positive = 3
-    rank: Positive = 8
-    value: Positive = 16
+    writers: Width = 3
+    rank: Width = 8
+    value: Width = 16
     threshold: PositiveFloat = 0.1
     bandwidth: PositiveFloat = 0.1
     channel_start: float = 1.0
