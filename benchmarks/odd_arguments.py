@@ -38,7 +38,7 @@ GIGABYTES = 6
 SOURCE = "model.blocks=2 model.width=8 model.hidden=16 steps=12 optimizer.learning_rate=0.1 intervals=4 replays=2"
 FOREST = "training.steps=20 family.tasks=4 batch_size=32"
 COMPILED = "training.steps=4 model.width=8 trained_on=training_100"
-GUIDED = "training.steps=4 model.blocks=7 model.width=8 model.hidden=16"
+GUIDED = "training.steps=4 model.blocks=9 model.width=8 model.hidden=16"
 PREPARED = (
     f"train addition --out source --set {SOURCE} trained_on=training_100",
     "discover source --workers 1",
@@ -71,7 +71,7 @@ OPTIONS = {
     "intervene source": {"--delete": NAMES, "--ablate": NAMES, "--force": NAMES, "--panel": NAMES},
     "audit source": {"--branch": NAMES, "--data": PATHS, "--task": NAMES},
     "compile addition": {"--figure": FOLDERS},
-    f"guide --teacher teacher --out new --set {GUIDED}": {
+    f"guide --teacher teacher --weak-teacher --out new --set {GUIDED}": {
         "--teacher": PATHS, "--seed": INTEGERS, "--threads": INTEGERS, "--config": PATHS, "--program": NAMES,
     },
     "simulate": {
@@ -92,7 +92,7 @@ SETTINGS = {
     f"train addition --out new --set {SOURCE}": SourceConfig(task="addition"),
     f"train hsp --out new --set {FOREST}": HSPLearner(),
     f"train compiled --program roman --out new --set {COMPILED}": CompiledLearner(),
-    f"guide --teacher teacher --out new --set {GUIDED}": GuidedLearner(),
+    f"guide --teacher teacher --weak-teacher --out new --set {GUIDED}": GuidedLearner(),
     "fit source --set updates=4 parts=2": RecoveredFit(),
     **{f"reproduce {name} --out new --set": claim.presets["quick"] for name, claim in CLAIMS.items()},
 }

@@ -75,7 +75,7 @@ class Footprint:
                 f"a memory budget of {shown_bytes(budget)} is too little for one example; give at least "
                 f"{shown_bytes(self.one)}"
             )
-        return min(1 + int((budget - self.one) / self.each), self.available)
+        return min(1 + int(min((budget - self.one) / self.each, self.available)), self.available)
 
     def bytes(self, examples: int) -> float:
         """What so many examples take at once."""

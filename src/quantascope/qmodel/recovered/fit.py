@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from quantascope.discovery import Factors, Rule
 from quantascope.discovery.discover import read_factors
 from quantascope.models import decode
-from quantascope.models.residual import ResidualModel
+from quantascope.models.residual import Interface, ResidualModel
 from quantascope.qmodel.recovered.loss import RecoveryLoss, Replayed
 from quantascope.qmodel.recovered.model import RecoveredConfig, RecoveredQModel
 from quantascope.qmodel.recovered.saved import ABOUT, WEIGHTS, QModel
@@ -162,8 +162,11 @@ class Replays:
             raise InvalidConfig(f"{len(events)} examples do not make parts={config.parts}; ask for fewer parts")
         shape, optimizer = config.model, config.training.optimizer
         size = f"a Q-model of writers={shape.writers}, rank={shape.rank}, value={shape.value}"
-        written = 2 * len(self.factors) * shape.writers * len(events.rows) // config.parts
-        check_training(count_parameters(lambda: self.build(config)), optimizer, what=size, activations=written)
+        kept_of_a_quantum = 2 * (shape.writers + shape.rank) + shape.value
+        activations = len(self.factors) * kept_of_a_quantum * len(events.rows) // config.parts
+        interface = source.interface()
+        parameters = count_parameters(lambda: self.build(config, source.depth, interface))
+        check_training(parameters, optimizer, what=size, activations=activations)
         more = 1 + pool.inputs / len(events)
         kept = (
             source.depth * source.width * len(events.rows)
@@ -174,13 +177,12 @@ class Replays:
         if pool.inputs:
             check_memory(_BYTES_OF_A_PROMPT * pool.numbers, f"pool.numbers={pool.numbers}")
 
-    def build(self, config: RecoveredFit) -> RecoveredQModel:
+    def build(self, config: RecoveredFit, blocks: int, interface: Interface) -> RecoveredQModel:
         """The Q-model before training."""
-        source = self.source.model()
         return RecoveredQModel(
             layers=tuple(self.factors.layer.tolist()),
-            blocks=source.depth,
-            interface=source.interface(),
+            blocks=blocks,
+            interface=interface,
             config=config.model,
             seed=config.seed,
         )
@@ -292,7 +294,8 @@ def fit_recovered(
 
 
 def _fit(config: RecoveredFit, replays: Replays, run: RunDirectory, progress: Progress | None) -> RecoveredQModel:
-    model = replays.build(config).to(replays.source.device)
+    source = replays.source.model()
+    model = replays.build(config, source.depth, source.interface()).to(replays.source.device)
     if progress:
         progress(0, math.nan)  # it takes a while until all is replayed
     targets = replays.all(config.pool, config.parts, config.seed)

@@ -18,9 +18,11 @@ once.
 import itertools
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from jaxtyping import Bool, Float
+from pydantic import Field
 from torch import Tensor, nn
 
 from quantascope.models.grid import Grid, grid_of
@@ -48,7 +50,7 @@ class RecoveredConfig(Config):
     value: Width = 16
     threshold: PositiveFloat = 0.1
     bandwidth: PositiveFloat = 0.1
-    channel_start: float = 1.0
+    channel_start: Annotated[float, Field(ge=-100, le=100)] = 1.0
     gate_gradients: bool = False
 
 
