@@ -38,7 +38,7 @@ GIGABYTES = 6
 SOURCE = "model.blocks=2 model.width=8 model.hidden=16 steps=12 optimizer.learning_rate=0.1 intervals=4 replays=2"
 FOREST = "training.steps=20 family.tasks=4 batch_size=32"
 COMPILED = "training.steps=4 model.width=8 trained_on=training_100"
-GUIDED = "training.steps=4 model.blocks=7 model.width=8 model.hidden=16"
+GUIDED = "training.steps=4 model.blocks=9 model.width=8 model.hidden=16"
 PREPARED = (
     f"train addition --out source --set {SOURCE} trained_on=training_100",
     "discover source --workers 1",
@@ -48,10 +48,12 @@ PREPARED = (
 INTEGERS = ("-1", "0", "3000", "1000000000", f"1{'0' * 30}", "1.5", "nan", "x", "")
 REALS = ("-1", "0", "1e308", "1e-308", "nan", "inf", "x", "")
 PATHS = ("", ".", "/", "/dev/null", "missing/deeper", "source/config.json", "[/x]", "a\x1b[31m\nb")
+# A folder that takes files is never "/": the call would leave them there.
+FOLDERS = ("", ".", "/proc/none", "/dev/null", "missing/deeper", "source/config.json", "[/x]", "a\x1b[31m\nb")
 NAMES = ("", "x", "/", "[/x]", "$\\frac{$", "a\x1b[31m\nb", "x" * 5000, "source.py:task", ":", "hf:")
 OPTIONS = {
     f"train addition --out new --set {SOURCE}": {
-        "--seed": INTEGERS, "--threads": INTEGERS, "--config": PATHS, "--out": PATHS, "--program": NAMES,
+        "--seed": INTEGERS, "--threads": INTEGERS, "--config": PATHS, "--out": FOLDERS, "--program": NAMES,
     },
     f"train hsp --out new --set {FOREST}": {"--seed": INTEGERS, "--threads": INTEGERS, "--config": PATHS},
     f"train compiled --out new --set {COMPILED}": {"--program": NAMES, "--seed": INTEGERS, "--config": PATHS},
@@ -68,8 +70,8 @@ OPTIONS = {
     "trace source 12+34": {"--preset": NAMES, "--task": NAMES},
     "intervene source": {"--delete": NAMES, "--ablate": NAMES, "--force": NAMES, "--panel": NAMES},
     "audit source": {"--branch": NAMES, "--data": PATHS, "--task": NAMES},
-    "compile addition": {"--figure": PATHS},
-    f"guide --teacher teacher --out new --set {GUIDED}": {
+    "compile addition": {"--figure": FOLDERS},
+    f"guide --teacher teacher --weak-teacher --out new --set {GUIDED}": {
         "--teacher": PATHS, "--seed": INTEGERS, "--threads": INTEGERS, "--config": PATHS, "--program": NAMES,
     },
     "simulate": {
@@ -77,7 +79,7 @@ OPTIONS = {
         "--clock": NAMES,
     },
     "reproduce hsp-demand --out new": {
-        "--preset": NAMES, "--workers": INTEGERS, "--threads": INTEGERS, "--engine": NAMES, "--publish": PATHS,
+        "--preset": NAMES, "--workers": INTEGERS, "--threads": INTEGERS, "--engine": NAMES, "--publish": FOLDERS,
     },
     "scoreboard": {"--results": PATHS},
 }  # fmt: skip
@@ -90,7 +92,7 @@ SETTINGS = {
     f"train addition --out new --set {SOURCE}": SourceConfig(task="addition"),
     f"train hsp --out new --set {FOREST}": HSPLearner(),
     f"train compiled --program roman --out new --set {COMPILED}": CompiledLearner(),
-    f"guide --teacher teacher --out new --set {GUIDED}": GuidedLearner(),
+    f"guide --teacher teacher --weak-teacher --out new --set {GUIDED}": GuidedLearner(),
     "fit source --set updates=4 parts=2": RecoveredFit(),
     **{f"reproduce {name} --out new --set": claim.presets["quick"] for name, claim in CLAIMS.items()},
 }
@@ -182,7 +184,9 @@ def judged(code: int, complaint: str) -> Outcome:
     """What the end of a call means."""
     complaints = [line for line in complaint.splitlines() if line.startswith("quantascope: ")]
     errors = [
-        line for line in complaints if not line.startswith(("quantascope: warning", "quantascope: training"))
+        line
+        for line in complaints
+        if not line.startswith(("quantascope: warning", "quantascope: training events"))
     ]
     if "Traceback" in complaint:
         kind = "traceback"
@@ -190,6 +194,8 @@ def judged(code: int, complaint: str) -> Outcome:
         kind = "long" if complaint.strip() else "hang"
     elif code < 0:
         kind = "signal"
+    elif code == 2 and any("out of memory" in line for line in errors):
+        kind = "memory taken"
     elif code == 2:
         kind = "refusal" if len(errors) == 1 else "several lines"
     else:

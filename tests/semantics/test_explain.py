@@ -156,6 +156,10 @@ def test_panels_that_share_inputs_are_refused(source):
 def test_what_is_explained_is_the_q_model_if_there_is_one(fitted, source, tmp_path):
     assert subject_of(source).title.startswith("faithful Q-model")
     assert subject_of(source, units="factors").title.startswith("factors")
+    with pytest.raises(QuantascopeError, match="has no distilled Q-model"):
+        subject_of(source, preset="distilled")
+    with pytest.raises(InvalidConfig, match="factors have no preset"):
+        subject_of(source, units="factors", preset="faithful")
     kept = shutil.ignore_patterns("qmodel", "factors.safetensors")
     bare = read_source(shutil.copytree(source.folder, tmp_path / "bare", ignore=kept))
     with pytest.raises(DamagedArtefact, match="has no factors; find them with quantascope discover"):

@@ -24,6 +24,7 @@ from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory
 from quantascope.tasks.hsp import Batch, FreshBatches, Panel
 from quantascope.training import History, Pace, train
+from quantascope.training.footprint import check_training
 
 __all__ = [
     "METRICS",
@@ -42,6 +43,16 @@ METRICS = "metrics.parquet"
 
 def prepare(config: Learner) -> Panel:
     """The panel of a run; refuses what cannot be built before anything is written."""
+    networks, forest = config.networks, config.forest
+    parameters = sum(network.parameter_count(forest.sensors, len(forest.tasks)) for network in networks)
+    activations = config.batch_size * (forest.sensors + sum(n.width * (n.hidden_layers + 2) for n in networks))
+    widths = ", ".join(str(network.width) for network in networks)
+    check_training(
+        parameters,
+        config.training.optimizer,
+        what=f"width {widths} with {networks[0].hidden_layers} hidden layers and batch_size={config.batch_size}",
+        activations=activations,
+    )
     return config.panel()
 
 

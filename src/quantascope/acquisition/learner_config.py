@@ -1,6 +1,7 @@
 """What learns a forest: one network, or networks of several widths on one stream of batches."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -8,7 +9,7 @@ from typing import Annotated, ClassVar
 from pydantic import model_validator
 
 from quantascope.models import Cohort, MLPConfig, MuMLPConfig, TaskMLP
-from quantascope.runs.config import Config, Count, Distinct, Positive
+from quantascope.runs.config import Config, Depth, Distinct, Positive, Seed, Width
 from quantascope.runs.run_directory import read_settings
 from quantascope.tasks.hsp import (
     Family,
@@ -30,14 +31,19 @@ class Learner(Config):
     training: TrainingConfig = TrainingConfig()
     batch_size: Positive = 512
     panel_inputs: Positive = 256
-    model_seed: Count = 0
-    data_seed: Count = 7000
-    panel_seed: Count = 10_000
+    model_seed: Seed = 0
+    data_seed: Seed = 7000
+    panel_seed: Seed = 10_000
 
     @property
     def forest(self) -> Forest:
         """The forest that is learned."""
         return forest_of(self.family)  # pyright: ignore[reportArgumentType]: frozen configs are hashable
+
+    @property
+    @abstractmethod
+    def networks(self) -> Sequence[MLPConfig]:
+        """The shape of each network."""
 
     @abstractmethod
     def build(self) -> TaskMLP | Cohort:
@@ -61,6 +67,11 @@ class HSPLearner(Learner):
     family: Family = FlatFamily()
     model: MLPConfig = MLPConfig()
 
+    @property
+    def networks(self) -> Sequence[MLPConfig]:
+        """The shape of the one network."""
+        return (self.model,)
+
     def build(self) -> TaskMLP:
         """The network before training."""
         return _network(self.forest, self.model, self.model_seed)
@@ -79,9 +90,9 @@ class CohortLearner(Learner):
     KIND: ClassVar[str] = "forest, several widths"
 
     family: RegularFamily = RegularFamily()  # pyright: ignore[reportIncompatibleVariableOverride]: frozen
-    widths: Annotated[tuple[Positive, ...], Distinct] = (8, 16, 24, 32, 48, 64, 96, 128, 256, 512)
-    hidden_layers: Positive = 5
-    base_width: Positive = 8
+    widths: Annotated[tuple[Width, ...], Distinct] = (8, 16, 24, 32, 48, 64, 96, 128, 256, 512)
+    hidden_layers: Depth = 5
+    base_width: Width = 8
     batch_size: Positive = 16_384
     examples: Positive | None = None
 
@@ -93,11 +104,15 @@ class CohortLearner(Learner):
             )
         return self
 
+    @property
+    def networks(self) -> Sequence[MLPConfig]:
+        """The shape of each network."""
+        shape = {"hidden_layers": self.hidden_layers, "base_width": self.base_width}
+        return [MuMLPConfig(width=width, **shape) for width in self.widths]
+
     def build(self) -> Cohort:
         """The networks before training; all widths share one seed."""
-        shape = {"hidden_layers": self.hidden_layers, "base_width": self.base_width}
-        configs = [MuMLPConfig(width=width, **shape) for width in self.widths]
-        return Cohort([_network(self.forest, config, self.model_seed) for config in configs])
+        return Cohort([_network(self.forest, config, self.model_seed) for config in self.networks])
 
     def panel(self) -> Panel:
         """The same inputs for every task, because deep tasks read too many sensors for a balanced panel."""

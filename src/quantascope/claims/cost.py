@@ -44,7 +44,6 @@ def cost_of(config: CohortLearner, seconds: Seconds) -> Cost:
     """One run whose updates and evaluations take so long; memory is counted, not measured."""
     training, forest = config.training, config.forest
     evaluations = training.steps // training.evaluate_every + 1
-    moments = {"sgd": 1 if training.optimizer.momentum else 0}.get(training.optimizer.name, 2)
     parameters = sum(network.parameter_count for network in config.build().networks())
     activations = config.batch_size * sum(
         forest.sensors + width * (config.hidden_layers + 3) for width in config.widths
@@ -52,7 +51,7 @@ def cost_of(config: CohortLearner, seconds: Seconds) -> Cost:
     history = evaluations * len(forest.tasks) * len(config.widths) * 2
     return Cost(
         seconds=seconds.update * training.steps + seconds.evaluation * evaluations,
-        memory=4 * (parameters * (2 + moments) + activations + history) + _PROCESS,
+        memory=4 * (parameters * (2 + training.optimizer.moments) + activations + history) + _PROCESS,
     )
 
 

@@ -14,7 +14,7 @@ from quantascope.claims.claim import Claim
 from quantascope.claims.demand_level import BETAS, at_alpha, key_of
 from quantascope.claims.result import Estimate
 from quantascope.runs.config import Config, Count, Distinct, Positive, PositiveFloat
-from quantascope.theory import exponent
+from quantascope.theory import exponent, forest_size
 from quantascope.theory.finite_size import REACH, SizeBias, size_biases
 
 
@@ -32,6 +32,7 @@ class FiniteSize(Config):
     def _refuse_no_forest(self) -> "FiniteSize":
         if not 2 <= self.shallowest < self.deepest:
             raise ValueError(f"depths {self.shallowest} to {self.deepest} are no range; start at 2 or deeper")
+        forest_size(self.roots, self.branching, self.deepest)  # refuses what no simulation holds
         return self
 
 

@@ -4,11 +4,11 @@ No network is trained. The counts and probabilities are those of forests that ar
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from quantascope.claims.claim import Claim
 from quantascope.claims.result import Estimate
-from quantascope.runs.config import Config, Count, Positive, PositiveFloat
+from quantascope.runs.config import Config, Count, Distinct, Positive, PositiveFloat
 from quantascope.tasks.hsp import ClosureDemand, Forest, RegularFamily, build_forest
 from quantascope.theory import conditional_losses, exponent, nand_path
 
@@ -18,8 +18,8 @@ class HSPDemand(Config):
 
     roots: Positive = 8
     branching: Positive = 2
-    depths: tuple[Count, ...] = (5, 8)
-    betas: tuple[PositiveFloat, ...] = (2.29739671, 2.37841423, 2.53)
+    depths: Annotated[tuple[Count, ...], Distinct] = (5, 8)
+    betas: Annotated[tuple[PositiveFloat, ...], Distinct] = (2.29739671, 2.37841423, 2.53)
 
 
 def forest_of(config: HSPDemand, depth: int) -> Forest:

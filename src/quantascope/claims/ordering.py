@@ -22,7 +22,7 @@ from quantascope.discovery.factors import Factors
 from quantascope.discovery.nulls.beside import packets
 from quantascope.discovery.nulls.packets import Packet
 from quantascope.runs.config import Config, Distinct, Positive, PositiveFloat, Seeds
-from quantascope.sources.trained import SourceConfig
+from quantascope.sources.trained import SourceConfig, check_source
 
 
 def _whole_percent(thresholds: tuple[float, ...]) -> tuple[float, ...]:
@@ -130,7 +130,7 @@ CLAIM = Claim(
         "paper": AcquisitionOrder(seeds=(0,)),
     },
     runs=lambda config: seeded(config.source, config.seeds, "seed"),
-    prepare=lambda source: source.training,
+    prepare=check_source,
     work=measured_source,
     steps=lambda source: source.steps,
     measure=measure,

@@ -36,7 +36,7 @@ from quantascope.discovery.nulls.packets import Packet
 from quantascope.runs.config import Config, Positive, PositiveFloat, Seeds
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory
-from quantascope.sources.trained import Source, SourceConfig, train_source
+from quantascope.sources.trained import Source, SourceConfig, check_source, train_source
 from quantascope.training import OptimizerConfig
 
 SOURCES = "number-naming"
@@ -290,7 +290,7 @@ CLAIM = Claim(
         "paper": RecoverQuanta(seeds=(0,), unstable_seeds=(0,)),
     },
     runs=runs,
-    prepare=lambda source: source.training,
+    prepare=check_source,
     work=measured_source,
     steps=lambda source: source.steps,
     measure=measure,

@@ -21,7 +21,7 @@ from quantascope.qmodel.recovered.fit import (
 from quantascope.runs.config import Config, Seeds
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory
-from quantascope.sources.trained import SourceConfig, train_source
+from quantascope.sources.trained import SourceConfig, check_source, train_source
 
 
 class RecoveredModels(Config):
@@ -67,6 +67,13 @@ def runs(config: RecoveredModels) -> dict[str, QModelFits]:
         )
         jobs[f"qmodels-{seed}"] = QModelFits(source=source, fits=fits)
     return jobs
+
+
+def check_fits(config: QModelFits) -> None:
+    """Refuse a source that cannot be trained, and fits whose settings exclude each other."""
+    check_source(config.source)
+    for fit in config.fits:
+        _ = fit.training
 
 
 def fitted_source(
@@ -120,7 +127,7 @@ def recovered_claim(
         says=says,
         presets=presets,
         runs=jobs,
-        prepare=lambda job: [fit.training for fit in job.fits],
+        prepare=check_fits,
         work=fitted_source,
         steps=total_updates,
         measure=measure,

@@ -19,7 +19,7 @@ from quantascope.claims.result import Estimate
 from quantascope.discovery import Recurrence, Rule, recurrence
 from quantascope.runs.config import Config, Positive, PositiveFloat, Seeds
 from quantascope.runs.errors import InvalidConfig
-from quantascope.sources.trained import SourceConfig
+from quantascope.sources.trained import SourceConfig, check_source
 from quantascope.tasks.events import Events
 
 
@@ -104,7 +104,7 @@ CLAIM = Claim(
         "paper": SeedStability(),
     },
     runs=lambda config: seeded(config.source, config.seeds, "seed"),
-    prepare=lambda source: source.training,
+    prepare=check_source,
     work=measured_source,
     steps=lambda source: source.steps,
     measure=measure,

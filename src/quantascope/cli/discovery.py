@@ -173,7 +173,9 @@ def explain(
     units: Annotated[
         Literal["factors", "qmodel"] | None, tyro.conf.arg(metavar="{factors,qmodel}", help_behavior_hint="")
     ] = None,
-    preset: FitPreset = "faithful",
+    preset: Annotated[
+        FitPreset | None, tyro.conf.arg(metavar="{faithful,distilled}", help_behavior_hint="")
+    ] = None,
     properties: Table = None,
     task: TaskFile = None,
     program: ProgramName = None,
@@ -190,7 +192,7 @@ def explain(
     Args:
         where: What quantascope discover was given; or a run of quantascope train compiled.
         units: Factors or Q-model; the Q-model if there is one, else the factors, if not given.
-        preset: Which of the Q-models.
+        preset: Which of the Q-models; the faithful one if not given.
         properties: The property table: FILE.py:NAME of a function from inputs to Properties, a parquet file, or a
             program such as english; the task's own if not given, or one of its tokens.
         task: The task of a run that was trained on a task in a file.

@@ -22,6 +22,7 @@ from quantascope.cli.programs import compile, guide
 from quantascope.cli.training import train
 from quantascope.report.text import complain
 from quantascope.runs.errors import InvalidConfig, QuantascopeError
+from quantascope.runs.memory import is_out_of_memory
 
 COMMANDS = (
     train,
@@ -56,6 +57,11 @@ def main(arguments: list[str] | None = None) -> int:
             return code
     except QuantascopeError as error:
         complain(str(error))
+        return 2
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        print("quantascope: out of memory; lower the sizes of this command, or free memory", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         # Workers may still be in a long step before they save; who asks again does not want to wait for them.

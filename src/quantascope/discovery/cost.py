@@ -10,9 +10,9 @@ import torch
 from quantascope.discovery.field import Groups, footprints, prepare
 from quantascope.discovery.interval import Interval, Rule
 from quantascope.discovery.linearized import Derivatives, Parameters
-from quantascope.discovery.memory import shown_bytes
 from quantascope.models.device import CPU
 from quantascope.runs.errors import InvalidConfig
+from quantascope.runs.memory import shown_bytes
 from quantascope.sources.losses import EventLosses
 from quantascope.tasks.task import Examples
 from quantascope.training import Trajectory

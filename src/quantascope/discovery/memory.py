@@ -9,6 +9,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from quantascope.runs.errors import InvalidConfig
+from quantascope.runs.memory import shown_bytes
 
 
 class PeakMemory(TorchDispatchMode):
@@ -75,7 +76,7 @@ class Footprint:
                 f"a memory budget of {shown_bytes(budget)} is too little for one example; give at least "
                 f"{shown_bytes(self.one)}"
             )
-        return min(1 + int((budget - self.one) / self.each), self.available)
+        return min(1 + int(min((budget - self.one) / self.each, self.available)), self.available)
 
     def bytes(self, examples: int) -> float:
         """What so many examples take at once."""
@@ -92,13 +93,3 @@ def _peak(work: Callable[[slice], Any], examples: slice) -> int:
     with PeakMemory() as memory:
         work(examples)
     return memory.peak
-
-
-def shown_bytes(size: float) -> str:
-    """A size in the unit that suits it.
-
-    >>> shown_bytes(8.2e8)
-    '0.82 GB'
-    """
-    scale, unit = next(((s, u) for s, u in ((1e9, "GB"), (1e6, "MB")) if size >= s / 10), (1e3, "kB"))
-    return f"{size / scale:.2f} {unit}"

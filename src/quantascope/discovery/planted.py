@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 
-from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat
+from quantascope.runs.config import Config, NonNegativeFloat, Positive, PositiveFloat, Seed
 
 
 class PlantedConfig(Config):
@@ -21,7 +21,7 @@ class PlantedConfig(Config):
     width: PositiveFloat = 2.0
     overlap: bool = True
     noise: NonNegativeFloat = 0.0
-    seed: Count = 0
+    seed: Seed = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,7 @@ from quantascope.guidance.network import (
 )
 from quantascope.guidance.target import check_target, lessons_of
 from quantascope.guidance.teacher import check_teacher
-from quantascope.models import TrainableModel, predict
+from quantascope.models import TrainableModel, TransformerConfig, predict
 from quantascope.models.device import CPU, find_device, moved
 from quantascope.qmodel.compiled.fit import (
     KEPT_PROGRAM,
@@ -46,6 +46,7 @@ from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory
 from quantascope.sources.user_file import keep_file
 from quantascope.training import Objective, train
+from quantascope.training.footprint import check_training, count_parameters
 
 RESULT = "accuracy.json"
 Watch = Callable[[str, int], AbstractContextManager[Progress | None]]
@@ -165,6 +166,11 @@ def is_guided(path: Path) -> bool:
 def check_guidance(config: GuidedLearner, taught: ProgramTask) -> None:
     """Refuse a network that is none and a target that does not fit it, before any training."""
     task = taught.task
+    if isinstance(config.model, TransformerConfig):
+        parameters = count_parameters(lambda: cast(nn.Module, build_network(config.model, task, seed=0)))
+        tokens = len(task.events(task.panel(config.teacher.trained_on)).rows)
+        activations = tokens * config.model.activations
+        check_training(parameters, config.training.optimizer, what=config.model.size, activations=activations)
     model = build_network(config.model, task, seed=config.seed)
     if isinstance(config.model, OwnNetwork):
         check_network(model, task.events(task.panel(config.teacher.trained_on)[:2]), task, config.model.file)

@@ -8,7 +8,7 @@ from pydantic import model_validator
 from quantascope.guidance.network import OwnNetwork
 from quantascope.models import TransformerConfig
 from quantascope.qmodel.compiled.fit import ADAM, PAPER_QMODEL, CompiledLearner, CompiledRun
-from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat
+from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat, Seed
 from quantascope.runs.errors import RunMismatch
 from quantascope.training import ScheduleConfig, TrainingConfig
 
@@ -40,7 +40,7 @@ class GuidedLearner(Config):
     stream_noise: NonNegativeFloat = 0.3
     """Spread of the noise on the stream after every block while training, with guidance and without."""
     prompts: str | None = None
-    seed: Count = 0
+    seed: Seed = 0
 
     @model_validator(mode="after")
     def _refuse_ignored(self) -> "GuidedLearner":

@@ -22,15 +22,23 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from quantascope.runs.config import Config, Positive
+from quantascope.runs.config import Config, Depth, Width
 from quantascope.runs.errors import DamagedArtefact
 
 
 class MLPConfig(Config):
     """Shape of a task-conditioned MLP."""
 
-    width: Positive = 256
-    hidden_layers: Positive = 2
+    width: Width = 256
+    hidden_layers: Depth = 2
+
+    def parameter_count(self, sensors: int, tasks: int) -> int:
+        """Parameters of the network.
+
+        >>> MLPConfig(width=8, hidden_layers=5).parameter_count(sensors=100, tasks=504)
+        5146
+        """
+        return sum(math.prod(shape) for shape in _shapes(sensors, tasks, self).values())
 
     @property
     def width_multiplier(self) -> float:
@@ -44,7 +52,7 @@ class MuMLPConfig(MLPConfig):
     The `mup` package also wants a delta width, to see which axes grow. Here they are known by name.
     """
 
-    base_width: Positive = 8
+    base_width: Width = 8
 
     @property
     def width_multiplier(self) -> float:
@@ -67,7 +75,7 @@ class TaskMLP(nn.Module):
         super().__init__()
         self.sensors, self.tasks, self.config = sensors, tasks, config
         self.shapes = _shapes(sensors, tasks, config)
-        self.parameter_count = sum(math.prod(shape) for shape in self.shapes.values())
+        self.parameter_count = config.parameter_count(sensors, tasks)
         self.theta = nn.Parameter(torch.empty(self.parameter_count))
         self._initialise(torch.Generator().manual_seed(seed))
         self._workspace: _Workspace | None = None

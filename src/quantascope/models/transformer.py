@@ -19,23 +19,33 @@ from quantascope.models.device import noise_like
 from quantascope.models.grid import Grid, Queries, grid_of, spread
 from quantascope.models.hidden_units import hidden_unit_groups
 from quantascope.models.residual import Execution, Interface
-from quantascope.runs.config import Config, Positive
+from quantascope.runs.config import Config, Depth, Positive, Width
 from quantascope.tasks.events import PAD, Events
 
 
 class TransformerConfig(Config):
     """Shape of a Transformer."""
 
-    blocks: Positive = 3
-    width: Positive = 32
+    blocks: Depth = 3
+    width: Width = 32
     heads: Positive = 1
-    hidden: Positive = 64
+    hidden: Width = 64
 
     @model_validator(mode="after")
     def _refuse_split(self) -> "TransformerConfig":
         if self.width % self.heads:
             raise ValueError(f"width {self.width} does not split into {self.heads} heads")
         return self
+
+    @property
+    def activations(self) -> int:
+        """Numbers that a backward pass needs for each token: six of the stream and two of the MLP per block."""
+        return self.blocks * (6 * self.width + 2 * self.hidden)
+
+    @property
+    def size(self) -> str:
+        """The settings that make a network large, for messages."""
+        return f"a Transformer of blocks={self.blocks}, width={self.width}, hidden={self.hidden}"
 
 
 class Transformer(nn.Module):

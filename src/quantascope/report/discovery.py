@@ -7,7 +7,7 @@ import numpy as np
 from quantascope.discovery.discover import Discovery
 from quantascope.discovery.factorize import MOST_FACTORS
 from quantascope.discovery.nulls.beside import explained_by_nmf, explained_by_svd
-from quantascope.report.tables import console, text_table
+from quantascope.report.tables import print_table, text_table
 from quantascope.report.text import plain, say
 
 
@@ -68,8 +68,8 @@ def print_discovery(found: Discovery) -> None:
     for row in _layers(found):
         name, count, *shares, full = row.values()
         layers.add_row(name, f"{count}{'+' if full else ''}", *(f"{100 * share:.1f}" for share in shares))
-    console().print(quanta)
-    console().print(layers)
+    print_table(quanta)
+    print_table(layers)
     if found.full_layers:
         say(
             f"+ {', '.join(found.full_layers)}: {MOST_FACTORS} factors are the most that are looked for in a "

@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
 from quantascope.program import CompiledProgram
@@ -16,6 +17,7 @@ from quantascope.sources.source import Source
 from quantascope.theory import ClassAcquisitions, SizeBias
 
 _WIDTH_OF_A_LOG = 120
+_WIDEST = 1000
 _MOST_CHANNELS = 12
 """More are counted, not listed."""
 
@@ -35,6 +37,17 @@ class TextTable(Table):
         super().add_row(*(shown(cell) if isinstance(cell, str) else cell for cell in cells), **options)
 
 
+def print_table(table: Table) -> None:
+    """Print a table, in a terminal that is too narrow for its columns with lines that wrap: no name vanishes."""
+    _wide_enough(table).print(table)
+
+
+def _wide_enough(table: Table) -> Console:
+    out = console()
+    out.width = max(out.width, Measurement.get(out, out.options.update(width=_WIDEST), table).minimum)
+    return out
+
+
 def text_table(*columns: str, title: str, names: int = 1) -> Table:
     """A table whose first `names` columns may wrap and whose numbers never do."""
     table = TextTable(title=shown(title), title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
@@ -51,7 +64,7 @@ def print_rows(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]
     table = text_table(*columns, title=title, names=names)
     for row in rows:
         table.add_row(*row)
-    console().print(table)
+    print_table(table)
 
 
 def simulation_rows(
@@ -82,7 +95,7 @@ def print_simulation(outcome: ClassAcquisitions, sizes: Mapping[int, SizeBias], 
     for row in simulation_rows(outcome, sizes):
         depth, quanta, *others = row.values()
         table.add_row(f"{depth}", f"{quanta:,}", *("" if value is None else f"{value:.3g}" for value in others))
-    console().print(table)
+    print_table(table)
     say(
         "demand p: closure demand of a node; query: its query probability; first, last: when the class is\n"
         "acquired if a quantum takes 1/p (κ = 1); loss: unmet query probability after that; exponent: what one\n"
@@ -99,7 +112,7 @@ def print_program(compiled: CompiledProgram) -> None:
         parents = ", ".join(graph.names[parent] for parent in graph.parents(quantum)) or "the input"
         seen, declared = len(compiled.outcomes[quantum]), quanta[quantum].output_cardinality
         table.add_row(graph.names[quantum], parents, f"{graph.levels[quantum]}", f"{seen}", f"{declared}")
-    console().print(table)
+    print_table(table)
     say(f"audited on {compiled.audited:,} events")
 
 
@@ -157,7 +170,7 @@ def print_trace(followed: Trace) -> None:
             _probabilities(step.source_top),
             end_section=True,
         )
-    console().print(table)
+    print_table(table)
 
 
 def print_interventions(done: Interventions) -> None:
@@ -171,7 +184,7 @@ def print_interventions(done: Interventions) -> None:
         table.add_row(
             one.title, harmed, *_cost(one.qmodel), *(("", "") if one.source is None else _cost(one.source))
         )
-    console().print(table)
+    print_table(table)
 
 
 def _cost(found: Effect) -> tuple[str, str]:
@@ -193,7 +206,7 @@ def _probabilities(top: Sequence[tuple[str, float]]) -> str:
 
 
 def _captured(table: Table) -> str:
-    out = console()
+    out = _wide_enough(table)
     with out.capture() as captured:
         out.print(table)
     return captured.get().rstrip()

@@ -14,11 +14,22 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from quantascope.runs.errors import InvalidConfig
 
-Positive = Annotated[int, Field(gt=0)]
-Count = Annotated[int, Field(ge=0)]
-PositiveFloat = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+LARGEST_COUNT = 10**12
+"""No network, batch or forest holds more; larger numbers overflow somewhere below."""
+LARGEST_FLOAT = 1e30
+"""The square root of this and its product with any weight fit float32."""
+LARGEST_SEED = 2**32 - 1
+"""Every generator takes seeds up to here."""
+Positive = Annotated[int, Field(gt=0, le=LARGEST_COUNT)]
+Count = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
+Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
+Width = Annotated[int, Field(gt=0, le=10**6)]
+"""A width of a network, or a number of sensors: its square is still a count."""
+Depth = Annotated[int, Field(gt=0, le=1000)]
+"""Layers of a network."""
+PositiveFloat = Annotated[float, Field(gt=0, le=LARGEST_FLOAT, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1)]
-NonNegativeFloat = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+NonNegativeFloat = Annotated[float, Field(ge=0, le=LARGEST_FLOAT, allow_inf_nan=False)]
 
 
 def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -29,7 +40,7 @@ def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 Distinct = AfterValidator(_distinct)
 """For tuples of which every entry is a run of its own."""
-Seeds = Annotated[tuple[Count, ...], Distinct]
+Seeds = Annotated[tuple[Seed, ...], Distinct]
 
 
 # Not `Self`: beartype, which checks the tests, cannot resolve it on a method by itself.

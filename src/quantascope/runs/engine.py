@@ -22,6 +22,8 @@ from quantascope.runs.interruption import deferred
 
 LOCAL = "local"
 _SECONDS_TO_CONNECT = 10
+_MOST_ON_ANY = 64
+"""Threads or workers that even a small machine can start."""
 
 
 def cores() -> int:
@@ -31,11 +33,18 @@ def cores() -> int:
 
 def use_threads(threads: int) -> None:
     """Let this process compute with so many threads."""
-    if threads < 1:
-        raise InvalidConfig(f"{threads} threads cannot compute; give at least 1")
+    _check_share(threads=threads)
     import torch
 
     torch.set_num_threads(threads)
+
+
+def _check_share(**asked: int) -> None:
+    """Refuse threads or workers that cannot compute, or of which no machine has so many cores to share."""
+    most = max(_MOST_ON_ANY, 8 * cores())
+    for name, number in asked.items():
+        if not 1 <= number <= most:
+            raise InvalidConfig(f"{number} {name} cannot share {cores()} cores; give 1 to {most}")
 
 
 def open_engine(address: str = LOCAL, *, threads: int = 1, workers: int | None = None) -> Executor:
@@ -56,8 +65,7 @@ def open_engine(address: str = LOCAL, *, threads: int = 1, workers: int | None =
 
 def local_engine(*, threads: int = 1, workers: int | None = None) -> Executor:
     """A pool of processes, by default as many as the cores hold at `threads` each."""
-    if threads < 1 or (workers is not None and workers < 1):
-        raise InvalidConfig(f"threads and workers must be at least 1, got {threads} and {workers}")
+    _check_share(threads=threads, workers=1 if workers is None else workers)
     return ProcessPoolExecutor(
         max_workers=workers or max(1, cores() // threads),
         mp_context=multiprocessing.get_context("spawn"),
@@ -67,8 +75,7 @@ def local_engine(*, threads: int = 1, workers: int | None = None) -> Executor:
 
 
 def _dask_engine(address: str, *, threads: int) -> Executor:
-    if threads < 1:
-        raise InvalidConfig(f"threads must be at least 1, got {threads}")
+    _check_share(threads=threads)
     try:
         from distributed import Client
     except ImportError:

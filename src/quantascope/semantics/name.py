@@ -20,6 +20,7 @@ from quantascope.semantics.score import bootstrap_counts, example_counts, f1, in
 from quantascope.semantics.units import Units, shared_atoms
 
 PERMUTATIONS = 20
+MOST_PERMUTATIONS = 10**6
 
 Panel = tuple[Properties, Units]
 
@@ -143,8 +144,8 @@ def _chosen(units: Units, kept: list[int]) -> Units:
 
 
 def _check(calibration: Panel, test: Panel, permutations: int) -> None:
-    if permutations < 1:
-        raise InvalidConfig(f"{permutations} permutations give no baseline; ask for at least one")
+    if not 1 <= permutations <= MOST_PERMUTATIONS:
+        raise InvalidConfig(f"{permutations} permutations give no baseline; ask for 1 to {MOST_PERMUTATIONS:,}")
     for properties, units in (calibration, test):
         if properties.events != units.active.shape[1]:
             raise InvalidConfig(

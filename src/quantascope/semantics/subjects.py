@@ -36,7 +36,7 @@ def find_subject(
     where: str,
     *,
     units: Literal["factors", "qmodel"] | None = None,
-    preset: FitPreset = "faithful",
+    preset: FitPreset | None = None,
     properties: str | None = None,
     task: str | None = None,
     program: str | None = None,
@@ -45,10 +45,10 @@ def find_subject(
     """What there is to explain at a place: a source, or a compiled Q-model; a program in a file must be named."""
     path = Path(where)
     if path.is_dir() and is_run(path) and read_run(path).kind == CompiledLearner.KIND:
-        if units or properties:
+        if units or preset or properties:
             raise InvalidConfig(
-                f"{where} holds a compiled Q-model, which is described in its program's words; leave out --units "
-                "and --properties"
+                f"{where} holds a compiled Q-model, which is described in its program's words; leave out --units, "
+                "--preset and --properties"
             )
         return compiled_subject(read_compiled(path, program=program, device=device), path)
     if program:
@@ -61,12 +61,15 @@ def subject_of(
     source: Source,
     *,
     units: Literal["factors", "qmodel"] | None = None,
-    preset: FitPreset = "faithful",
+    preset: FitPreset | None = None,
     properties: str | None = None,
 ) -> Subject:
-    """What there is to explain of a source: the units asked for, or its Q-model, or its factors."""
-    if units == "qmodel" or (units is None and qmodel_folder(source, preset).is_dir()):
-        return qmodel_subject(read_fit(source, preset), properties)
+    """What there is to explain of a source: the units or preset asked for, or its Q-model, or its factors."""
+    if units == "factors" and preset:
+        raise InvalidConfig(f"factors have no preset; leave out --preset {preset}, or --units factors")
+    chosen: FitPreset = preset or "faithful"
+    if units == "qmodel" or preset or (units is None and qmodel_folder(source, chosen).is_dir()):
+        return qmodel_subject(read_fit(source, chosen), properties)
     factors, facts = read_factors(source)
     warning = None if facts["reliable"] else UNRELIABLE
     return factor_subject(source, factors, facts["rule"], properties, warning)

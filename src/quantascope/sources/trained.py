@@ -1,18 +1,19 @@
 """A source trained here: a Transformer on a sequence task, with its trajectory."""
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from quantascope.models import Predictions, Transformer, TransformerConfig, predict
 from quantascope.models.device import CPU, find_device
 from quantascope.models.transformer import hidden_units
 from quantascope.programs import NUMBER_NAMING, find_task
-from quantascope.runs.config import Config, Count, Positive
+from quantascope.runs.config import Config, Count, Positive, Seed
 from quantascope.runs.errors import DamagedArtefact
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory, is_run, read_run, read_settings
@@ -31,9 +32,11 @@ from quantascope.training import (
     Trajectory,
     train,
 )
+from quantascope.training.footprint import check_training, count_parameters
 
 METRICS = "metrics.parquet"
 KEPT_TASK = "task.py"
+MOST_CHECKPOINTS = 10**6
 MAKE = "quantascope train TASK --out RUN"
 
 
@@ -52,9 +55,9 @@ class SourceConfig(Config):
     steps: Positive = 5000
     optimizer: OptimizerConfig = OptimizerConfig(name="sgd", learning_rate=0.03)
     schedule: ScheduleConfig = ScheduleConfig()
-    intervals: Positive = 40
-    replays: Count = 200
-    seed: Count = 0
+    intervals: Annotated[Positive, Field(le=MOST_CHECKPOINTS)] = 40
+    replays: Annotated[Count, Field(le=MOST_CHECKPOINTS)] = 200
+    seed: Seed = 0
 
     @property
     def interval_steps(self) -> list[int]:
@@ -101,7 +104,8 @@ def train_source(
     """Train, resume or read the source of this config at `path`, on a device."""
     where = find_device(device)
     task = find_task(config.task)
-    task.panel(config.trained_on)
+    if not (path / METRICS).exists():
+        check_source(config)
     run = RunDirectory.open(path, config)
     keep_file(run, config.task, KEPT_TASK)
 
@@ -122,6 +126,15 @@ def train_source(
 
     run.complete([METRICS], make)
     return _source(config, path, task, where)
+
+
+def check_source(config: SourceConfig) -> None:
+    """Refuse a source that cannot be trained: impossible settings, no such panel, too little memory."""
+    task, training = find_task(config.task), config.training
+    tokens = len(task.events(task.panel(config.trained_on)).rows)
+    parameters = count_parameters(lambda: config.build(task))
+    activations = tokens * config.model.activations
+    check_training(parameters, training.optimizer, what=config.model.size, activations=activations)
 
 
 def read_source(path: Path, *, task: str | None = None, device: str | torch.device = CPU) -> Source:

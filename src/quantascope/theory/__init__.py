@@ -14,6 +14,7 @@ from quantascope.theory.demand import (
 from quantascope.theory.depth_classes import (
     ClassAcquisitions,
     DepthClasses,
+    forest_size,
     parallel_classes,
     prescribed_classes,
     regular_forest,
@@ -73,6 +74,7 @@ __all__ = [
     "example_priority",
     "exponent",
     "fitted_exponent",
+    "forest_size",
     "initial_loss",
     "loss_by_count",
     "nand_path",

@@ -111,7 +111,10 @@ def beta_for(branching: int, alpha: float) -> float:
     >>> round(beta_for(2, 0.2), 8)
     2.29739671
     """
-    return float(_branching(branching) ** (1 + _require.positive_number("alpha", alpha)))
+    try:
+        return float(_branching(branching) ** (1 + _require.positive_number("alpha", alpha)))
+    except OverflowError:
+        raise InvalidConfig(f"alpha {alpha!r} at branching {branching} gives no finite beta; lower one") from None
 
 
 def zipf(count: int, exponent: float) -> Float[np.ndarray, " ranks"]:

@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from quantascope.runs.errors import InvalidConfig
+from quantascope.runs.memory import check_memory
 from quantascope.theory import _require
 from quantascope.theory._require import Numbers
 from quantascope.theory.demand import beta_for, closure_demand, query_by_depth
@@ -24,6 +25,7 @@ from quantascope.theory.demand import beta_for, closure_demand, query_by_depth
 # Sums over classes and sums over single quanta round differently; a quantum this close to t counts as there.
 _SAME_TIME = 1e-12
 _LARGEST_COUNT = 2**62
+_BYTES_OF_A_LEVEL = 40
 
 
 def regular_forest(roots: int, branching: int, depth: int) -> Int[np.ndarray, " quanta"]:
@@ -34,7 +36,17 @@ def regular_forest(roots: int, branching: int, depth: int) -> Int[np.ndarray, " 
     """
     counts = _class_counts(roots, branching, depth)
     inner = sum(counts[:-1])
+    check_memory(8 * sum(counts), f"a forest of {sum(counts)} quanta")
     return np.concatenate([np.full(roots, -1), np.repeat(np.arange(inner), branching)])
+
+
+def forest_size(roots: int, branching: int, depth: int) -> int:
+    """Quanta of a regular forest.
+
+    >>> forest_size(2, 2, 1)
+    6
+    """
+    return sum(_class_counts(roots, branching, depth))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -176,11 +188,17 @@ def sequential_classes(classes: DepthClasses) -> ClassAcquisitions:
 def _class_counts(roots: int, branching: int, depth: int) -> list[int]:
     roots = _require.whole("roots", roots, least=1)
     branching = _require.whole("branching", branching, least=1)
-    counts = [roots * branching**d for d in range(_require.whole("depth", depth, least=0) + 1)]
-    if sum(counts) > _LARGEST_COUNT:
-        raise InvalidConfig(
-            f"depth {depth} at branching {branching} holds more than 2^62 quanta; lower one of them"
-        )
+    depth = _require.whole("depth", depth, least=0)
+    check_memory(_BYTES_OF_A_LEVEL * depth, f"depth {depth}")
+    counts, total = [], 0
+    for _ in range(depth + 1):
+        counts.append(counts[-1] * branching if counts else roots)
+        total += counts[-1]
+        if total > _LARGEST_COUNT:
+            raise InvalidConfig(
+                f"depth {depth} at branching {branching} and {roots} roots holds more than 2^62 quanta; "
+                "lower one of them"
+            )
     return counts
 
 

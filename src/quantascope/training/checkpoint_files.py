@@ -7,6 +7,7 @@ Nothing is opened but indexes and refs.
 """
 
 import itertools
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -54,8 +55,8 @@ def weight_files(folder: Path) -> list[WeightFile]:
     found = [
         WeightFile(f"{prefix}{path.relative_to(base).as_posix()}", path)
         for prefix, base in bases
-        for path in sorted(base.rglob("*"))
-        if is_weights(path) and not path.is_dir()
+        for path in _files(base)
+        if is_weights(path)
     ]
     for file in found:
         if file.path.name.startswith("adapter_model"):
@@ -66,6 +67,11 @@ def weight_files(folder: Path) -> list[WeightFile]:
     for _, base in bases:
         _refuse_distributed(base, {file.path.parent for file in found})
     return found
+
+
+def _files(folder: Path) -> list[Path]:
+    """All files under a folder; folders that cannot be read, or go while they are read, hold none."""
+    return sorted(Path(place) / name for place, _, names in os.walk(folder) for name in names)
 
 
 def is_weights(path: Path) -> bool:
@@ -154,14 +160,14 @@ def _bases(folder: Path) -> Iterable[tuple[str, Path]]:
 
 def _refuse_distributed(folder: Path, with_weights: set[Path]) -> None:
     """Refuse distributed checkpoints that have no whole weights beside them."""
-    for file in sorted(folder.rglob("*.distcp")):
+    for file in (file for file in _files(folder) if file.name.endswith(".distcp")):
         if not with_weights & {file.parent, file.parent.parent} - {folder}:
             raise DamagedArtefact(
                 f"{file.parent} is a distributed checkpoint of torch; convert it with python -m "
                 f"torch.distributed.checkpoint.format_utils dcp_to_torch {file.parent} FILE.pt, then read that "
                 "with pickles=True or save it as safetensors"
             )
-    for file in sorted(folder.rglob("*_model_states.pt")):
+    for file in (file for file in _files(folder) if file.name.endswith("_model_states.pt")):
         home = file.parent.parent if file.parent.name.startswith("global_step") else file.parent
         if not with_weights & {home} - {folder}:
             raise DamagedArtefact(

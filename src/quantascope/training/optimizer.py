@@ -22,6 +22,11 @@ class OptimizerConfig(Config):
     epsilon: PositiveFloat = 1e-8
     weight_decay: NonNegativeFloat = 0.0
 
+    @property
+    def moments(self) -> int:
+        """Numbers that are kept for each parameter."""
+        return int(self.momentum > 0) if self.name == "sgd" else 2
+
     @model_validator(mode="after")
     def _refuse_ignored(self) -> "OptimizerConfig":
         if self.momentum and self.name != "sgd":

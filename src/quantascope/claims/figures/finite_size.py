@@ -30,7 +30,7 @@ def _curves(axes: Axes, config: FiniteSize) -> None:
         classes = prescribed_classes(roots=config.roots, branching=config.branching, depth=depth, alpha=alpha)
         total = int(classes.counts.sum())
         counts = np.unique(np.geomspace(1, 0.999 * total, 300).astype(np.int64)).astype(float)
-        shade = str(0.75 - 0.75 * place / (len(depths) - 1))
+        shade = str(0.75 - 0.75 * place / max(len(depths) - 1, 1))
         mantissa, power = f"{total:.0e}".split("e")
         label = f"${mantissa}\\cdot10^{{{int(power)}}}$ quanta"
         axes.plot(counts, loss_by_count(classes, counts, "compositional"), color=shade, linewidth=1.2, label=label)

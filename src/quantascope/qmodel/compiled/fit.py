@@ -15,13 +15,14 @@ from quantascope.qmodel.compiled.knowledge import Knowledge, measure_knowledge
 from quantascope.qmodel.compiled.program_task import ProgramTask, program_task
 from quantascope.qmodel.compiled.saved import load_qmodel, save_qmodel
 from quantascope.runs.accuracy import read_accuracy, write_accuracy
-from quantascope.runs.config import Config, Count, NonNegativeFloat, Share
+from quantascope.runs.config import Config, NonNegativeFloat, Seed, Share
 from quantascope.runs.errors import DamagedArtefact
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory, read_run
 from quantascope.sources.user_file import check_named, keep_file
 from quantascope.tasks.events import Events
 from quantascope.training import Objective, OptimizerConfig, ScheduleConfig, TrainingConfig, train
+from quantascope.training.footprint import check_training, count_parameters
 from quantascope.training.objective import GradientOf
 
 MODEL, RESULT, KNOWLEDGE, KEPT_PROGRAM = "qmodel.safetensors", "accuracy.json", "knowledge.json", "program.py"
@@ -49,7 +50,7 @@ class CompiledLearner(Config):
     """Spread of the noise on messages while training."""
     noise_warmup: Share = 0.25
     """Share of the steps over which the noise rises to that spread; under full noise at once, some never learn."""
-    seed: Count = 0
+    seed: Seed = 0
 
     def noise_at(self, step: int) -> float:
         """The spread of the noise at a step.
@@ -127,6 +128,8 @@ def check_program_task(config: CompiledLearner, taught: ProgramTask) -> None:
     taught.check_outcomes(config.trained_on)
     for panel in dict.fromkeys((config.trained_on, *taught.task.reported)):
         taught.supervision(panel)
+    parameters = count_parameters(lambda: _build(config, taught))
+    check_training(parameters, config.training.optimizer, what=f"a Q-model of width={config.model.width}")
 
 
 def read_compiled(path: Path, *, program: str | None = None, device: str | torch.device = CPU) -> CompiledRun:
@@ -153,15 +156,7 @@ def _train(
     progress: Progress | None,
     device: torch.device,
 ) -> SupervisedQModel:
-    model = CompiledQModel(
-        graph=taught.compiled.graph,
-        vocabulary=len(taught.task.vocabulary),
-        positions=taught.task.positions,
-        config=config.model,
-        seed=config.seed,
-    )
-    outcomes = tuple(len(values) for values in taught.compiled.outcomes)
-    supervised = SupervisedQModel(model, outcomes, seed=config.seed).to(device)
+    supervised = _build(config, taught).to(device)
     supervision = moved(taught.supervision(config.trained_on), device)
     train(
         supervised,
@@ -173,6 +168,18 @@ def _train(
         progress=progress,
     )
     return supervised.eval()
+
+
+def _build(config: CompiledLearner, taught: ProgramTask) -> SupervisedQModel:
+    model = CompiledQModel(
+        graph=taught.compiled.graph,
+        vocabulary=len(taught.task.vocabulary),
+        positions=taught.task.positions,
+        config=config.model,
+        seed=config.seed,
+    )
+    outcomes = tuple(len(values) for values in taught.compiled.outcomes)
+    return SupervisedQModel(model, outcomes, seed=config.seed)
 
 
 def compiled_objective(config: CompiledLearner) -> GradientOf:

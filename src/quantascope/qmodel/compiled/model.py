@@ -24,7 +24,7 @@ from quantascope.models.grid import grid_of, spread
 from quantascope.models.transformer import read_memory
 from quantascope.qmodel.cell import Cells, closed_activity, gated_message, routed_stream
 from quantascope.quanta.graph import QGraph
-from quantascope.runs.config import Config, Positive
+from quantascope.runs.config import Config, Width
 from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.events import PAD, Events
 
@@ -36,7 +36,7 @@ _QUERY_BIAS = 0.5
 class CompiledConfig(Config):
     """Shape of a compiled Q-model; all else comes from the graph."""
 
-    width: Positive = 32
+    width: Width = 32
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,30 +14,35 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import torch
 from jaxtyping import Float
+from pydantic import Field
 from torch import Tensor, nn
 
 from quantascope.discovery import Factors, Rule
 from quantascope.discovery.discover import read_factors
 from quantascope.models import decode
-from quantascope.models.residual import ResidualModel
+from quantascope.models.residual import Interface, ResidualModel
 from quantascope.qmodel.recovered.loss import RecoveryLoss, ReplayedCheckpoint
 from quantascope.qmodel.recovered.model import RecoveredConfig, RecoveredQModel
 from quantascope.qmodel.recovered.saved import WEIGHTS, QModel
 from quantascope.runs.artefact import read_table
-from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat
+from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat, Seed
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
+from quantascope.runs.memory import FLOAT, check_memory
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory, read_run
 from quantascope.sources.source import Source
 from quantascope.tasks.events import Events
 from quantascope.training import Objective, OptimizerConfig, ScheduleConfig, TrainingConfig, train
+from quantascope.training.footprint import check_training, count_parameters
 
 FitPreset = Literal["faithful", "distilled"]
+_BYTES_OF_A_PROMPT = 300
+"""Of a short list of tokens."""
 SEMANTICS = "semantics.parquet"
 """Units in words, as quantascope explain leaves them beside a Q-model."""
 
@@ -72,13 +77,13 @@ class RecoveredFit(Config):
     loss: RecoveryLoss = RecoveryLoss()
     pool: Pool = Pool()
     parts: Positive = 1
-    late: NonNegativeFloat = 0.0
+    late: Annotated[float, Field(ge=0, le=20)] = 0.0
     updates: Positive = 5000
     learning_rate: PositiveFloat = 3e-3
     schedule: ScheduleConfig = ScheduleConfig()
     clip: PositiveFloat = 5.0
     frozen_share: NonNegativeFloat = 0.2
-    seed: Count = 0
+    seed: Seed = 0
 
     @property
     def training(self) -> TrainingConfig:
@@ -149,6 +154,38 @@ class CheckpointReplay:
         curves = np.pad(self.factors.cumulative, ((0, 0), (1, 0)))
         share = [np.interp(step, self.source.steps, curve) for curve in curves]
         return torch.tensor(share, dtype=torch.float32).to(self.source.device)
+
+    def check(self, config: RecoveredFit) -> None:
+        """Refuse more parts than there are examples, and replays or a pool that do not fit into memory."""
+        events, source, pool = self.source.events(), self.source.model(), config.pool
+        if config.parts > len(events):
+            raise InvalidConfig(f"{len(events)} examples do not make parts={config.parts}; ask for fewer parts")
+        shape, optimizer = config.model, config.training.optimizer
+        size = f"a Q-model of writers={shape.writers}, rank={shape.rank}, value={shape.value}"
+        kept_of_a_quantum = 2 * (shape.writers + shape.rank) + shape.value
+        activations = len(self.factors) * kept_of_a_quantum * len(events.rows) // config.parts
+        interface = source.interface()
+        parameters = count_parameters(lambda: self.build(config, source.depth, interface))
+        check_training(parameters, optimizer, what=size, activations=activations)
+        more = 1 + pool.inputs / len(events)
+        kept = (
+            source.depth * source.width * len(events.rows)
+            + len(self.source.sequence_task.vocabulary) * events.count
+        )
+        what = f"{len(self.steps)} replays of {len(events)} examples and pool.inputs={pool.inputs}"
+        check_memory(FLOAT * len(self.steps) * kept * more, what)
+        if pool.inputs:
+            check_memory(_BYTES_OF_A_PROMPT * pool.numbers, f"pool.numbers={pool.numbers}")
+
+    def build(self, config: RecoveredFit, blocks: int, interface: Interface) -> RecoveredQModel:
+        """The Q-model before training."""
+        return RecoveredQModel(
+            layers=tuple(self.factors.layer.tolist()),
+            blocks=blocks,
+            interface=interface,
+            config=config.model,
+            seed=config.seed,
+        )
 
     def all(self, pool: Pool, parts: int, seed: int) -> list[ReplayedCheckpoint]:
         """Every replayed step on the training inputs and its own share of the pool, each in so many parts."""
@@ -247,6 +284,8 @@ def fit_recovered(
 ) -> RecoveredRun:
     """Fit, resume or read the Q-model of this config at `path`."""
     replay, vocabulary = CheckpointReplay.of(source, factors), source.sequence_task.vocabulary
+    if not (path / WEIGHTS).exists():
+        replay.check(config)
 
     def make(run: RunDirectory) -> None:
         QModel(_fit(config, replay, run, progress), vocabulary).save(path, made_by=run.hash)
@@ -259,13 +298,7 @@ def _fit(
     config: RecoveredFit, replay: CheckpointReplay, run: RunDirectory, progress: Progress | None
 ) -> RecoveredQModel:
     source = replay.source.model()
-    model = RecoveredQModel(
-        layers=tuple(replay.factors.layer.tolist()),
-        blocks=source.depth,
-        interface=source.interface(),
-        config=config.model,
-        seed=config.seed,
-    ).to(replay.source.device)
+    model = replay.build(config, source.depth, source.interface()).to(replay.source.device)
     if progress:
         progress(0, math.nan)  # it takes a while until all is replayed
     targets = replay.all(config.pool, config.parts, config.seed)

@@ -18,9 +18,11 @@ once.
 import itertools
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from jaxtyping import Bool, Float
+from pydantic import Field
 from torch import Tensor, nn
 
 from quantascope.models.grid import Grid, grid_of
@@ -32,7 +34,7 @@ from quantascope.qmodel.recovered.rows import selected_rows
 from quantascope.qmodel.recovered.surgery import NO_SURGERY, Surgery
 from quantascope.qmodel.rotary import rotated
 from quantascope.quanta.graph import QGraph
-from quantascope.runs.config import Config, Positive, PositiveFloat
+from quantascope.runs.config import Config, PositiveFloat, Width
 from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.events import Events
 
@@ -43,12 +45,12 @@ class RecoveredConfig(Config):
     With `gate_gradients`, reconstruction and predictions also teach the gates; the paper detaches them.
     """
 
-    writers: Positive = 3
-    rank: Positive = 8
-    value: Positive = 16
+    writers: Width = 3
+    rank: Width = 8
+    value: Width = 16
     threshold: PositiveFloat = 0.1
     bandwidth: PositiveFloat = 0.1
-    channel_start: float = 1.0
+    channel_start: Annotated[float, Field(ge=-100, le=100)] = 1.0
     gate_gradients: bool = False
 
 

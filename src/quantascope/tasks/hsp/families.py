@@ -8,10 +8,15 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat
+from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat, Seed, Width
+from quantascope.runs.memory import check_memory
 from quantascope.tasks.hsp.forest import Forest
 from quantascope.tasks.hsp.supports import draw_supports
-from quantascope.theory import query_by_depth, regular_forest, zipf
+from quantascope.theory import forest_size, query_by_depth, regular_forest, zipf
+
+Distractors = Annotated[int, Field(ge=0, le=10**6)]
+_BYTES_OF_A_NODE = 500
+"""Of a support, its place among those in use, and the basis of its path."""
 
 
 class FlatFamily(Config):
@@ -20,11 +25,11 @@ class FlatFamily(Config):
     kind: Literal["flat"] = "flat"
     tasks: Positive = 64
     degree: Positive = 2
-    pool: Positive = 32
-    distractors: Count = 32
+    pool: Width = 32
+    distractors: Distractors = 32
     exponent: NonNegativeFloat = 1.0
-    support_seed: Count = 0
-    rank_seed: Count = 0
+    support_seed: Seed = 0
+    rank_seed: Seed = 0
 
 
 class ComposedFamily(Config):
@@ -35,11 +40,11 @@ class ComposedFamily(Config):
     shared: Positive = 4
     private_degree: Positive = 1
     shared_degree: Positive = 3
-    pool: Positive = 32
-    distractors: Count = 32
+    pool: Width = 32
+    distractors: Distractors = 32
     exponent: NonNegativeFloat = 0.75
-    support_seed: Count = 0
-    rank_seed: Count = 0
+    support_seed: Seed = 0
+    rank_seed: Seed = 0
 
 
 class ClosureDemand(Config):
@@ -61,7 +66,7 @@ class ZipfDemand(Config):
 
     kind: Literal["zipf"] = "zipf"
     exponent: NonNegativeFloat = 1.0
-    rank_seed: Count = 0
+    rank_seed: Seed = 0
 
 
 class RegularFamily(Config):
@@ -72,10 +77,10 @@ class RegularFamily(Config):
     branching: Positive = 2
     depth: Count = 5
     degree: Positive = 2
-    pool: Positive = 100
-    distractors: Count = 0
+    pool: Width = 100
+    distractors: Distractors = 0
     demand: Annotated[ClosureDemand | LevelRatio | ZipfDemand, Field(discriminator="kind")] = ClosureDemand()
-    support_seed: Count = 0
+    support_seed: Seed = 0
 
 
 Family = Annotated[FlatFamily | ComposedFamily | RegularFamily, Field(discriminator="kind")]
@@ -90,8 +95,11 @@ def build_forest(family: FlatFamily | ComposedFamily | RegularFamily) -> Forest:
     """
     match family:
         case FlatFamily():
+            _check_memory(f"tasks={family.tasks}", family.tasks, family.pool)
             return _flat(family)
         case ComposedFamily():
+            what = f"tasks={family.tasks} and shared={family.shared}"
+            _check_memory(what, family.tasks + family.shared, 2 * family.pool)
             return _composed(family)
         case RegularFamily():
             return _regular(family)
@@ -131,6 +139,8 @@ def _composed(family: ComposedFamily) -> Forest:
 
 
 def _regular(family: RegularFamily) -> Forest:
+    what = f"a forest of roots={family.roots}, branching={family.branching}, depth={family.depth}"
+    _check_memory(what, forest_size(family.roots, family.branching, family.depth), family.pool)
     parent = regular_forest(family.roots, family.branching, family.depth)
     supports = draw_supports(
         parent.tolist(),
@@ -156,6 +166,11 @@ def _regular_query(family: RegularFamily, depth: np.ndarray) -> np.ndarray:
             return weight / weight.sum()
         case ZipfDemand(exponent=exponent, rank_seed=seed):
             return _dealt(zipf(len(depth), exponent), seed)
+
+
+def _check_memory(what: str, nodes: int, pool: int) -> None:
+    """Supports are kept as tuples, and as masks of one bit for each sensor of the pool."""
+    check_memory(nodes * (_BYTES_OF_A_NODE + pool / 8), f"{what} over a pool of {pool} sensors")
 
 
 def _dealt(frequency: np.ndarray, seed: int) -> np.ndarray:

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from quantascope.runs.errors import InvalidConfig
+from quantascope.runs.memory import FLOAT, check_memory
 from quantascope.tasks.hsp.forest import Forest
 from quantascope.tasks.hsp.sampler import WORD, PackedTasks
 
@@ -43,6 +44,7 @@ def balanced_panel(forest: Forest, *, inputs: int, seed: int) -> Panel:
             f"task {largest} reads {most} sensors, so a balanced panel needs a multiple of "
             f"{2**most} inputs per task, not {inputs}; use that or a random panel"
         )
+    _check_memory(forest, inputs=inputs, rows=len(forest.tasks) * inputs)
     rng = np.random.default_rng(seed)
     bits = rng.integers(0, 2, size=(len(forest.tasks), inputs, forest.sensors), dtype=np.uint8)
     for row, read in enumerate(reads):
@@ -52,8 +54,16 @@ def balanced_panel(forest: Forest, *, inputs: int, seed: int) -> Panel:
 
 def random_panel(forest: Forest, *, inputs: int, seed: int) -> Panel:
     """A panel that asks every task about the same random inputs."""
+    _check_memory(forest, inputs=inputs, rows=inputs)
     bits = np.random.default_rng(seed).integers(0, 2, size=(1, inputs, forest.sensors), dtype=np.uint8)
     return _panel(forest, bits)
+
+
+def _check_memory(forest: Forest, *, inputs: int, rows: int) -> None:
+    """Signs and bits of each row; targets of each task and input."""
+    tasks = len(forest.tasks)
+    needed = rows * forest.sensors * (FLOAT + 1) + tasks * inputs * FLOAT
+    check_memory(needed, f"a panel of {inputs} inputs for {tasks} tasks over {forest.sensors} sensors")
 
 
 def _panel(forest: Forest, bits: np.ndarray) -> Panel:

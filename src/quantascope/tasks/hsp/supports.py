@@ -83,9 +83,9 @@ def _propose(
 
 
 def _refuse_too_many(degree: Sequence[int], pools: Sequence[Sequence[int]]) -> None:
-    groups: dict[tuple[int, tuple[int, ...]], int] = {}
+    groups: dict[tuple[int, Sequence[int]], int] = {}
     for size, pool in zip(degree, pools, strict=True):
-        key = (size, tuple(pool))
+        key = (size, _kind(pool))
         groups[key] = groups.get(key, 0) + 1
     for (size, pool), wanted in groups.items():
         available = math.comb(len(pool), size)
@@ -98,15 +98,20 @@ def _refuse_too_many(degree: Sequence[int], pools: Sequence[Sequence[int]]) -> N
 
 def _refuse_too_deep(parent: Sequence[int], degree: Sequence[int], pools: Sequence[Sequence[int]]) -> None:
     """Refuse a path with more supports of one kind than can be independent; a search would never end well."""
-    on_path: list[Counter[tuple[int, tuple[int, ...]]]] = []
+    on_path: list[Counter[tuple[int, Sequence[int]]]] = []
     for above, size, pool in zip(parent, degree, pools, strict=True):
-        kind = (size, tuple(pool))
+        kind = (size, _kind(pool))
         on_path.append((on_path[above] if above >= 0 else Counter()) + Counter([kind]))
         if (wanted := on_path[-1][kind]) > (most := _rank(size, len(pool))):
             raise InvalidConfig(
                 f"a path of {wanted} supports of degree {size} cannot be linearly independent in {len(pool)} "
                 f"sensors, which allow {most}; use more sensors or a shallower forest"
             )
+
+
+def _kind(pool: Sequence[int]) -> Sequence[int]:
+    """A pool as a key; a range is one, and takes no memory."""
+    return pool if isinstance(pool, range) else tuple(pool)
 
 
 def _rank(degree: int, sensors: int) -> int:
