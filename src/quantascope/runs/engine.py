@@ -22,7 +22,7 @@ from quantascope.runs.interruption import deferred
 
 LOCAL = "local"
 _SECONDS_TO_CONNECT = 10
-_MOST_ON_ANY = 64
+_MOST_ON_ANY = 256
 """Threads or workers that even a small machine can start."""
 
 
@@ -44,7 +44,9 @@ def _check_share(**asked: int) -> None:
     most = max(_MOST_ON_ANY, 8 * cores())
     for name, number in asked.items():
         if not 1 <= number <= most:
-            raise InvalidConfig(f"{number} {name} cannot share {cores()} cores; give 1 to {most}")
+            raise InvalidConfig(
+                f"{number} {name} cannot share {cores()} cores; give at least 1 and at most {most}"
+            )
 
 
 def open_engine(address: str = LOCAL, *, threads: int = 1, workers: int | None = None) -> Executor:
