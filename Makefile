@@ -21,7 +21,7 @@ demo: $(READY) ## train a small Transformer and find its quanta, two minutes aft
 	$(BIN)/quantascope discover runs/demo
 
 test: $(READY) ## the whole test-suite
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: $(READY) ## ruff and basedpyright
 	$(BIN)/ruff check .
