@@ -175,3 +175,8 @@ def released_within(run: RunDirectory, seconds: float) -> bool:
 def test_a_worker_without_the_package_is_named():
     lacking = engine_failure(ModuleNotFoundError("No module named 'quantascope'", name="quantascope"))
     assert "a worker has no module 'quantascope'; install the same quantascope on all machines" in str(lacking)
+
+
+def test_tls_without_certificates_is_refused_before_any_connection():
+    with pytest.raises(InvalidConfig, match=r"dask has no certificates for tls://127\.0\.0\.1:1"):
+        open_engine("tls://127.0.0.1:1")

@@ -9,7 +9,7 @@ import tyro
 from quantascope.cli.arguments import Number
 from quantascope.runs.engine import LOCAL, cores, open_engine, use_threads
 
-Engine = Annotated[str, tyro.conf.arg(metavar="local|dask://HOST:PORT")]
+Engine = Annotated[str, tyro.conf.arg(metavar="local|dask://HOST:PORT|tls://HOST:PORT")]
 Device = Annotated[str, tyro.conf.arg(metavar="cpu|cuda|cuda:N|mps")]
 
 

@@ -50,7 +50,9 @@ def _check_share(**asked: int) -> None:
 
 
 def open_engine(address: str = LOCAL, *, threads: int = 1, workers: int | None = None) -> Executor:
-    """The engine of an address: `local`, or the `dask://HOST:PORT` of a scheduler.
+    """The engine of an address: `local`, or that of a dask scheduler, `dask://HOST:PORT` or `tls://HOST:PORT`.
+
+    Certificates for TLS are those of dask's own settings.
 
     >>> with open_engine("local", workers=1) as engine:
     ...     engine.submit(pow, 2, 10).result()
@@ -58,8 +60,8 @@ def open_engine(address: str = LOCAL, *, threads: int = 1, workers: int | None =
     """
     if address == LOCAL:
         return local_engine(threads=threads, workers=workers)
-    if not re.fullmatch(r"dask://[^\s/:]+:\d+", address):
-        raise InvalidConfig(f"'{address}' is no engine; give local or dask://HOST:PORT")
+    if not re.fullmatch(r"(dask|tls)://[^\s/:]+:\d+", address):
+        raise InvalidConfig(f"'{address}' is no engine; give local, dask://HOST:PORT or tls://HOST:PORT")
     if workers is not None:
         raise InvalidConfig(f"{address} has the workers that it has; leave --workers out")
     return _dask_engine(address, threads=threads)
@@ -79,9 +81,14 @@ def local_engine(*, threads: int = 1, workers: int | None = None) -> Executor:
 def _dask_engine(address: str, *, threads: int) -> Executor:
     _check_share(threads=threads)
     try:
+        import dask.config
         from distributed import Client
     except ImportError:
         raise InvalidConfig(f"{address} needs dask; install quantascope[cluster]") from None
+    if address.startswith("tls://") and not dask.config.get("distributed.comm.tls.ca-file", None):
+        raise InvalidConfig(
+            f"dask has no certificates for {address}; give it distributed.comm.tls in its settings, or use dask://"
+        )
     scheduler = address.replace("dask://", "tcp://")
     try:
         client = Client(scheduler, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
