@@ -104,7 +104,8 @@ class Planted(nn.Module):
 
 def own_losses(planted: Planted, events: Events) -> Tensor:
     """What is missing of every event's stream along the directions of the quanta: linear in their growth."""
-    missing = sum(planted.model.run(events).updates) - sum(planted.run(events).updates)
+    now, finished = planted.run(events).updates, planted.model.run(events).updates
+    missing = torch.stack(finished).sum(0) - torch.stack(now).sum(0)
     return (missing[events.event_rows] @ planted.model.directions[:, 0].T).abs().sum(-1)
 
 
@@ -115,7 +116,7 @@ def plant(seed: int) -> RecoveredQModel:
     model = RecoveredQModel(layers=LAYERS, blocks=2, interface=interface, config=SHAPE, seed=seed + 100)
     events = TASK.events(TASK.panel("training"))
     with torch.no_grad():
-        model.gate *= 3
+        model.gate.mul_(3)
         model.gate[:, WIDTH:] = 0  # no reads of other tokens
         model.direction[:, 0] = torch.linalg.qr(torch.randn(WIDTH, len(LAYERS))).Q.T
         model.score.zero_()
@@ -133,6 +134,11 @@ def plant(seed: int) -> RecoveredQModel:
     return model.eval()
 
 
+def _as_residual(module: nn.Module) -> Planted:
+    assert isinstance(module, Planted)
+    return module
+
+
 def planted_source(model: RecoveredQModel, folder: Path) -> Source:
     """The source whose quanta grow one after the other."""
     planted = Planted(model)
@@ -148,7 +154,7 @@ def planted_source(model: RecoveredQModel, folder: Path) -> Source:
         task=TASK,
         layers={"block 0": "grown.0", "block 1": "grown.1"},
         losses=own_losses,
-        residual=lambda module: module,
+        residual=_as_residual,
     )
     # Only where both blocks do something can updates be compared with their energy.
     return replace(source, replay_steps=tuple(source.steps[GROWING * LAYERS.index(1) + 1 :]))

@@ -5,6 +5,7 @@ import io
 import json
 import random
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -162,16 +163,29 @@ def own_model():
     return load_module(DOCS / "own_model.py")
 
 
-@pytest.fixture(scope="module")
-def addition(tmp_path_factory, done) -> Iterator[Path]:
-    """A run on addition, whose panels of inputs that are not trained on are cut short meanwhile."""
-    folder = tmp_path_factory.mktemp("addition") / "run"
-    settings = ["steps=10", "intervals=2", "replays=2", "model.blocks=2", "model.width=8", "model.hidden=8"]
+@contextmanager
+def _short_panels() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(program, "DRAWN", program.DRAWN[: program.TRAINING + 364])
         patch.setattr(program, "EVALUATION", 300)
+        patch.setitem(vars(program.task), "_listed", {})  # panels are listed once
+        yield
+
+
+@pytest.fixture(scope="session")
+def addition_run(tmp_path_factory, done) -> Path:
+    folder = tmp_path_factory.mktemp("addition") / "run"
+    settings = ["steps=10", "intervals=2", "replays=2", "model.blocks=2", "model.width=8", "model.hidden=8"]
+    with _short_panels():
         done("train", "addition", "--out", folder, "--set", *settings)
-        yield folder
+    return folder
+
+
+@pytest.fixture
+def addition(addition_run) -> Iterator[Path]:
+    """A run on addition, whose panels of inputs that are not trained on are cut short meanwhile."""
+    with _short_panels():
+        yield addition_run
 
 
 @pytest.fixture(scope="session")

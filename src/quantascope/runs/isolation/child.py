@@ -115,6 +115,7 @@ def _leave_the_parent(pipes: Pipes) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, ASK):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    faulthandler.disable()  # enabling what is enabled would leave the handlers to whoever has taken them since
     faulthandler.enable(pipes.place, all_threads=False)
     faulthandler.register(ASK, pipes.place, all_threads=False, chain=True)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
