@@ -178,6 +178,7 @@ def test_full_presets_have_at_least_three_runs_of_each_kind():
         "guided-training": 8,
         "guidance-data-efficiency": 15,
         "guidance-other-programs": 6,
+        "guidance-reliability": 130,
     }
 
 

@@ -47,6 +47,8 @@ def test_audit_inputs_that_the_task_cannot_ask_are_left_out(program_text, tmp_pa
     asked = unlabelled(program_task(str(file)), "training")
     assert asked.events.length.tolist() == [4]
     file.write_text(program_text.replace("audit=range(100)", "audit=[10, 7, -1]"))
+    assert unlabelled(program_task(str(file)), "training").events.length.tolist() == [4]  # all but -1
+    file.write_text(program_text.replace("audit=range(100)", "audit=[10, 11]"))
     assert unlabelled(program_task(str(file)), "training") is None
 
 

@@ -128,7 +128,7 @@ def test_an_engine_that_nobody_answers_for_is_named(port, monkeypatch):
 
 @pytest.mark.parametrize("address", ["dusk", "dask://nowhere", "tcp://127.0.0.1:8786", ""])
 def test_an_address_that_is_none_is_refused(address):
-    with pytest.raises(InvalidConfig, match="give local or dask://HOST:PORT"):
+    with pytest.raises(InvalidConfig, match="give local, dask://HOST:PORT or tls://HOST:PORT"):
         open_engine(address)
 
 

@@ -80,7 +80,9 @@ def moved(batch: Any, device: torch.device) -> Any:
     if isinstance(batch, Mapping):
         return {name: moved(one, device) for name, one in batch.items()}
     if is_dataclass(batch) and not isinstance(batch, type):
-        return replace(batch, **{one.name: moved(getattr(batch, one.name), device) for one in fields(batch)})
+        return replace(
+            batch, **{one.name: moved(getattr(batch, one.name), device) for one in fields(batch) if one.init}
+        )
     return batch
 
 

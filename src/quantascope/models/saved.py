@@ -58,12 +58,18 @@ def load_model(
             f"{path} was written by an older version of quantascope, which kept its description elsewhere; move "
             f"it away, and {make} makes it again"
         )
-    try:
-        model = build(about)
-    except (LookupError, TypeError, ValueError, ArithmeticError, RuntimeError, QuantascopeError) as error:
-        raise DamagedArtefact(f"{path} does not describe a {kind} ({error!r}); {again}") from error
-    if wrong := _misfit(model.state_dict(), tensors):
-        raise DamagedArtefact(f"{path} does not hold the weights of its {kind}: {wrong}; {again}")
+    for device in ("meta", "cpu"):  # first without memory, which a wrong description could ask too much of
+        try:
+            with torch.device(device):
+                model = build(about)
+        except NotImplementedError:
+            if device == "meta":  # a network of a user's may compute while it is built
+                continue
+            raise
+        except (LookupError, TypeError, ValueError, ArithmeticError, RuntimeError, QuantascopeError) as error:
+            raise DamagedArtefact(f"{path} does not describe a {kind} ({error!r}); {again}") from error
+        if wrong := _misfit(model.state_dict(), tensors):
+            raise DamagedArtefact(f"{path} does not hold the weights of its {kind}: {wrong}; {again}")
     model.load_state_dict(tensors)
     return model.eval(), about
 

@@ -23,7 +23,8 @@ from quantascope.program.violations import NeverEnds, NotDeterministic, ProgramE
 from quantascope.runs.errors import QuantascopeError
 from quantascope.runs.isolation import time_limit
 
-_COMMAND = (sys.executable, "-c", f"from {__name__} import main; main()")
+_COMMAND = (sys.executable, "-P", "-c", f"from {__name__} import main; main()")
+"""Without the current folder among the places of modules: it may be somebody else's."""
 _ALIVE = b"."
 
 

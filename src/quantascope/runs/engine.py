@@ -70,6 +70,8 @@ def open_engine(address: str = LOCAL, *, threads: int = 1, workers: int | None =
 def local_engine(*, threads: int = 1, workers: int | None = None) -> Executor:
     """A pool of processes, by default as many as the cores hold at `threads` each."""
     _check_share(threads=threads, workers=1 if workers is None else workers)
+    # Or workers would look for modules in the current folder first, which may be somebody else's run.
+    os.environ["PYTHONSAFEPATH"] = "1"
     return ProcessPoolExecutor(
         max_workers=workers or max(1, cores() // threads),
         mp_context=multiprocessing.get_context("spawn"),

@@ -50,16 +50,16 @@ def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
 def remove_partials(folder: Path) -> None:
     """Remove what killed processes left half written in a folder and in those below it."""
     for partial in folder.rglob(".*.partial"):
-        if not is_held(partial):
+        if (partial.is_symlink() or not partial.is_dir()) and not is_held(partial):
             partial.unlink(missing_ok=True)
 
 
 def is_held(file: Path) -> bool:
-    """Whether a process that is alive holds this file; one that does not exist is held by nobody."""
+    """Whether a process that is alive holds this file, as far as can be told; nobody, if it is not there."""
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return False
+    except OSError as error:
+        return error.errno not in (errno.ENOENT, errno.ELOOP, errno.ENXIO)
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError as error:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from quantascope.runs.artefact import read_json, read_record, write_record
-from quantascope.runs.config import Config, differences
+from quantascope.runs.config import Config, differences, fingerprint
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch, StorageFailed
 from quantascope.runs.files import refuse_links, remove_partials, unreadable
 from quantascope.runs.provenance import made_with
@@ -42,6 +42,12 @@ class RunDescription:
                 f"{self.path} is a run of '{self.kind}', not of '{config.KIND}'; make one with {make}"
             )
         found = config.parse(self.config)
+        if found.hash() != self.hash and fingerprint(self.config) == self.hash:
+            changes = "; ".join(differences(self.config, found.model_dump(mode="json"))[:3])
+            raise RunMismatch(
+                f"{self.path} was made by another version of quantascope, whose settings differ ({changes}); make "
+                f"it again with {make}, or read it with that version"
+            )
         if found.hash() != self.hash:
             raise DamagedArtefact(
                 f"the config in {self.path / CONFIG} is not the one whose hash it states; restore the file"

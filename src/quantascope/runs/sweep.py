@@ -10,6 +10,7 @@ import contextlib
 import json
 import multiprocessing
 import os
+import time
 import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Executor, Future, wait
@@ -27,6 +28,8 @@ Work = Callable[[Any, Path, Progress | None], Any]
 """Makes the run of a config in a folder, or reads it if it is there."""
 PROGRESS = "progress.json"
 _TICKET = ".sweep-"
+_SILENCE = 60.0
+"""Seconds after which a sweep that holds no lock that can be seen, and touches its ticket no more, has ended."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ def run_all(
                     for path, config in jobs.items()
                 }
             while True:
+                os.utime(ticket)
                 done, pending = wait(futures.values(), timeout=0.5, return_when=FIRST_EXCEPTION)
                 if watch:
                     watch([_status(path, steps(config), futures[path]) for path, config in jobs.items()])
@@ -91,6 +95,13 @@ def _remove_dead_tickets(place: Path) -> None:
             ticket.unlink(missing_ok=True)
 
 
+def _is_alive(ticket: Path) -> bool:
+    """Whether its sweep goes on: by its lock, or, on a disk that does not show locks of other machines, lately seen."""
+    with contextlib.suppress(OSError):
+        return is_held(ticket) or time.time() - ticket.stat().st_mtime < _SILENCE
+    return False
+
+
 def _work_noting_progress(work: Work, config: Config, path: Path, ticket: Path) -> None:
     file = path / PROGRESS
     if not ticket.exists():
@@ -99,7 +110,7 @@ def _work_noting_progress(work: Work, config: Config, path: Path, ticket: Path) 
         )
 
     def note(step: int, loss: float, acquired: int | None = None) -> None:
-        if not is_held(ticket):
+        if not _is_alive(ticket):
             raise EngineFailed(f"the sweep of {path} has ended; run the same command to resume")
         with contextlib.suppress(StorageFailed):  # nobody's result depends on the display
             write_bytes(

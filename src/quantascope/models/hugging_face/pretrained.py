@@ -87,6 +87,10 @@ class _Outline:
         return next((one for one in (name, f"{self.body}.{name}", *renamed) if one in self.shapes), name)
 
 
+_OTHER_CODE = ("attn_implementation", "_attn_implementation", "auto_map")
+"""What a config.json may say to have transformers fetch or run code: kernels of the hub, classes in files."""
+
+
 @lru_cache(maxsize=8)
 def _outline(config_text: str) -> _Outline:
     """The outline of the model that a config.json describes; it takes no memory."""
@@ -109,8 +113,9 @@ def _from_config(values: Mapping[str, Any], **asked: Any) -> Any:
     """The model that a config.json describes, with random weights."""
     transformers = _transformers()
     with _one_line(f"the config.json of model type '{values.get('model_type')}'"):
-        config = transformers.CONFIG_MAPPING[values.get("model_type")].from_dict(values)
-        return transformers.AutoModelForCausalLM.from_config(config, **asked)
+        known = {key: value for key, value in values.items() if key not in _OTHER_CODE}
+        config = transformers.CONFIG_MAPPING[values.get("model_type")].from_dict(known)
+        return transformers.AutoModelForCausalLM.from_config(config, **{"attn_implementation": "eager", **asked})
 
 
 def _config_text(folder: Path) -> str:
@@ -137,7 +142,7 @@ def _from_pretrained(folder: Path, **asked: Any) -> nn.Module:
             trust_remote_code=False,
             use_safetensors=True,
             output_loading_info=True,
-            **asked,
+            **{"attn_implementation": "eager", **asked},
         )
     if missing := sorted(report["missing_keys"]):
         raise DamagedArtefact(f"{folder} lacks {len(missing)} tensors, such as '{missing[0]}'; {_RESTORE}")
@@ -168,6 +173,6 @@ def _without_bars() -> Iterator[None]:
 def _one_line(what: str) -> Iterator[None]:
     try:
         yield
-    except (SafetensorError, OSError, ValueError, KeyError, RuntimeError) as error:
+    except (SafetensorError, OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise DamagedArtefact(f"{what} holds no causal language model to read ({reason}); {_RESTORE}") from error

@@ -59,12 +59,12 @@ class Sample:
             for event in spread(observed.events, EVENTS)
         ]
         order = dict.fromkeys(quantum for one in observed.activations for quantum, _ in one.shape)
-        asked = [Asked(quantum, tuple(spread(observed.answers.of(quantum), ANSWERS))) for quantum in order]
+        asked = [Asked(quantum, tuple(spread(observed.answers.of(quantum), ANSWERS)[::-1])) for quantum in order]
         return cls(tuple(reversed(asked)), tuple(reversed(events))).where(can_be_sent)
 
     def where(self, holds: Callable[[Any], bool]) -> "Sample":
         """The part of which this holds."""
-        asked = (Asked(quantum, tuple(_where(holds, reversed(answers)))) for quantum, answers in self.asked)
+        asked = (Asked(quantum, tuple(_where(holds, answers))) for quantum, answers in self.asked)
         return Sample(tuple(asked), tuple(_where(holds, self.events)))
 
 

@@ -6,7 +6,7 @@ what is right there: each token, which quanta run, and what they find.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Bool, Float
@@ -19,8 +19,9 @@ from quantascope.qmodel.compiled.program_task import ProgramTask
 from quantascope.qmodel.compiled.supervision import SupervisedQModel, Supervision, class_weights
 from quantascope.runs.artefact import read_record, write_record
 from quantascope.runs.config import Config, Count, Share
-from quantascope.runs.errors import InvalidConfig
+from quantascope.runs.errors import DamagedArtefact, InvalidConfig
 from quantascope.tasks.events import Events
+from quantascope.tasks.sequence import SequenceTask
 
 MOST_INPUTS = 512
 """Audit inputs that are asked: enough for a share to within two points, and a second's work."""
@@ -51,7 +52,10 @@ class Knowledge(Config):
     def load(cls, path: Path, *, made_by: str) -> "Knowledge":
         """What a run kept."""
         values = read_record(path, made_by=made_by)
-        return cls.parse({name: value for name, value in values.items() if name != "hash"})
+        try:
+            return cls.parse({name: value for name, value in values.items() if name != "hash"})
+        except InvalidConfig as error:
+            raise DamagedArtefact(f"{path} does not say what a Q-model knows ({error}); restore it") from error
 
 
 def measure_knowledge(supervised: SupervisedQModel, taught: ProgramTask, trained_on: str) -> Knowledge:
@@ -89,12 +93,8 @@ def unlabelled(taught: ProgramTask, trained_on: str, most: int = MOST_INPUTS) ->
     """Audit inputs that are not trained on, answered and labelled by the program; None if none fits the task."""
     task, compiled = taught.task, taught.compiled
     trained = set(map(tuple, task.prompts(task.panel(trained_on))))
-    inputs = _evenly(compiled.program.audit, 8 * most)
-    try:
-        prompts = task.prompts(inputs)
-    except InvalidConfig:  # the program is audited on more than the task can ask
-        return None
-    fresh = [pair for pair in zip(inputs, prompts, strict=True) if tuple(pair[1]) not in trained]
+    asked = ((source, _prompt(task, source)) for source in _evenly(compiled.program.audit, 8 * most))
+    fresh = [(source, prompt) for source, prompt in asked if prompt is not None and tuple(prompt) not in trained]
     chosen = _evenly(fresh, most)
     if not chosen:
         return None
@@ -109,6 +109,14 @@ def unlabelled(taught: ProgramTask, trained_on: str, most: int = MOST_INPUTS) ->
         return None
     kept, prompts, outputs = map(list, zip(*fitting, strict=True))
     return Supervision.of(Events.of(prompts, outputs), compiled.trace(kept).labels)
+
+
+def _prompt(task: SequenceTask, source: Any) -> list[int] | None:
+    """The tokens of an input; None for one that the task cannot ask, though the program is audited on it."""
+    try:
+        return task.prompts([source])[0]
+    except InvalidConfig:
+        return None
 
 
 def gate_agreement(activity: Float[Tensor, "quanta events"], asked: Supervision) -> float:
