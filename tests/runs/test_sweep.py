@@ -177,3 +177,11 @@ def test_a_killed_sweep_does_not_look_alive_and_its_ticket_is_removed(tmp_path):
     with ThreadPoolExecutor(1) as engine:
         run_all(write_square, {tmp_path / "run": Square(number=2)}, engine=engine, steps=lambda job: 1)
     assert list(tmp_path.rglob(".sweep-*")) == []
+
+
+def test_workers_import_nothing_from_the_current_folder(tmp_path, monkeypatch):
+    (tmp_path / "pickle.py").write_text(f"from pathlib import Path\nPath({str(tmp_path / 'ran')!r}).touch()\n")
+    monkeypatch.chdir(tmp_path)
+    with local_engine(workers=1) as engine:
+        assert engine.submit(pow, 2, 10).result() == 1024
+    assert not (tmp_path / "ran").exists()

@@ -96,7 +96,7 @@ def _remove_dead_tickets(place: Path) -> None:
 
 
 def _is_alive(ticket: Path) -> bool:
-    """Whether its sweep goes on: by its lock, or, on a disk that does not show locks of other machines, lately seen."""
+    """Whether its sweep goes on: by its lock, or, where a disk hides other machines' locks, by its last touch."""
     with contextlib.suppress(OSError):
         return is_held(ticket) or time.time() - ticket.stat().st_mtime < _SILENCE
     return False
