@@ -1,7 +1,8 @@
 """Known units: tasks of a forest, found in the training of a network; `benchmarks/known_quanta.py` in short.
 
 A network of 128 units learns eight parities of a flat forest; each event is one task's. Fingerprints of the path
-field tell the tasks apart (AMI 0.83 and 0.76 at the first two seeds), loss curves do not (0.16 and 0.20).
+field tell the tasks apart (AMI 0.83 and 0.76 at the first two seeds), loss curves do not (0.16 and 0.20). The size
+matters: with six tasks over eight sensors, learned sooner, fingerprints reach 0.17 to 0.23 only.
 """
 
 from pathlib import Path

@@ -2,7 +2,7 @@
 
 `benchmarks/planted_qmodel.py` measures the same for several seeds. Recovered at every seed: the priority field,
 and gates on inputs that the fit has not seen, given the supports. Not at every seed: overlapping supports, and
-channels.
+channels. The seed here is one at which both are: it guards the machinery, and says nothing of how often they are.
 """
 
 from pathlib import Path

@@ -49,7 +49,7 @@ class CompiledLearner(Config):
     message_noise: NonNegativeFloat = 1.0
     """Spread of the noise on messages while training."""
     noise_warmup: Share = 0.25
-    """Share of the steps over which the noise rises to that spread; under full noise at once, some never learn."""
+    """Share of the steps over which the noise rises to that spread; full noise at once costs generalization."""
     seed: Seed = 0
 
     def noise_at(self, step: int) -> float:

@@ -75,7 +75,7 @@ def _with_room(work, progress):
     """Call `work` with a megabyte for frames in one piece.
 
     CPython keeps frames in pieces of 16 KB. A loop whose calls cross the end of one maps and unmaps memory at
-    every call, which can triple its time. A frame that says it needs this much makes the piece large.
+    every call, which can double its time. A frame that says it needs this much makes the piece large.
     """
     return work(progress)
 
