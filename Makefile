@@ -17,7 +17,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $(READY)
 
 demo: $(READY) ## train a small Transformer and find its quanta, two minutes after the install
-	$(BIN)/quantascope train number-naming --out runs/demo --threads 2 --set steps=2000 intervals=32 replays=0
+	$(BIN)/quantascope train number-naming --out runs/demo --set steps=2000 intervals=32 replays=0
 	$(BIN)/quantascope discover runs/demo
 
 test: $(READY) ## the whole test-suite

@@ -100,7 +100,7 @@ def train(out: Path, steps: int = 600, saves: int = 10, count: int = 800) -> Pat
     if importlib.util.find_spec("accelerate"):
         settings = TrainingArguments(
             folder, max_steps=steps, save_steps=steps // saves, per_device_train_batch_size=BATCH,
-            learning_rate=3e-3, use_cpu=True, report_to=[], disable_tqdm=True, logging_steps=steps,
+            learning_rate=3e-3, use_cpu=True, report_to=[], disable_tqdm=True, logging_steps=steps // saves,
             dataloader_pin_memory=False,
         )  # fmt: skip
         Trainer(model, settings, batched, examples, processing_class=tokenizer).train()
@@ -116,5 +116,6 @@ def train(out: Path, steps: int = 600, saves: int = 10, count: int = 800) -> Pat
 
 
 if __name__ == "__main__":
+    torch.set_num_threads(1)  # a network this small is no faster with more
     logging.disable_progress_bar()
     print(train(Path(sys.argv[1]), *map(int, sys.argv[2:])))

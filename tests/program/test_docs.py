@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from quantascope.cli import main
+from quantascope.programs import find_task
 from quantascope.qmodel.compiled.fit import CompiledLearner, check_program_task
 from quantascope.qmodel.compiled.program_task import program_task
+from quantascope.runs.errors import InvalidConfig
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -35,3 +37,13 @@ def test_it_compiles_and_writes_the_answers_of_its_task(capsys):
     assert main(["compile", str(DOCS / "plural.py")]) == 0
     assert "ENDING" in capsys.readouterr().out
     check_program_task(CompiledLearner(), program_task(str(DOCS / "plural.py")))
+
+
+def test_a_task_is_found_by_its_own_name_and_by_that_of_its_program_alone():
+    file = str(DOCS / "plural.py")
+    assert find_task(f"{file}:task") is find_task(file)
+    assert find_task(f"{file}:predict") is find_task(file)
+    with pytest.raises(InvalidConfig, match=r"plural\.py has no task 'nope'"):
+        find_task(f"{file}:nope")
+    with pytest.raises(InvalidConfig, match=r"there is no task 'nmber-naming'; give .* number-naming, english"):
+        find_task("nmber-naming")

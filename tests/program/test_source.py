@@ -193,7 +193,7 @@ def training(name, *more):
         ("answer=predict.write", "answer=lambda n: 1 // n", "`answer` of input 0 raises ZeroDivisionError"),
         ("answer=predict.write", "answer=lambda n: None", "`answer` of input 0 raises TypeError"),
         ("prompt=str", "prompt=lambda n: 1 // n", "`prompt` of input 0 raises ZeroDivisionError"),
-        ("prompt=str", "prompt=hex", "input 0 needs 'x', which is not in the vocabulary; add it"),
+        ("prompt=str", "prompt=hex", "input 0 needs 'x', which is not in the vocabulary; leave it out, or add it"),
         ("lambda: range(10)}", "lambda: []}", "the panel 'evaluation' is empty"),
         ("lambda: range(10)}", "lambda: 1 // 0}", "panel 'evaluation' raises ZeroDivisionError"),
         ("lambda: range(10)}", "lambda: [10**9]}", "an example takes 13 positions of 8; raise `positions`"),

@@ -36,11 +36,18 @@ def find_task(where: str) -> SequenceTask:
     """
     if where == NUMBER_NAMING:
         return number_naming
+    name = split_entry(where)[0]
+    if name not in BUILT_IN and not name.endswith(".py"):
+        known = ", ".join((NUMBER_NAMING, *BUILT_IN))
+        raise InvalidConfig(f"there is no task '{name}'; give a file FILE.py:NAME, or one of {known}")
     module, named = _module(where)
-    found = getattr(module, named or "task", None)
-    task = found if isinstance(found, SequenceTask) else getattr(module, "task", None)
+    task = getattr(module, named or "task", None)
+    if isinstance(task, Program):  # FILE.py:entry asks for the task of the program
+        task = getattr(module, "task", None)
     if not isinstance(task, SequenceTask):
         file = Path(module.__file__ or where).name
+        if named and not isinstance(getattr(module, named, None), Program):
+            raise InvalidConfig(f"{file} has no task '{named}'; let it hold `{named} = SequenceTask(…)`")
         raise InvalidConfig(f"{file} has no task; let it hold `task = SequenceTask(…)`, or name it: {file}:NAME")
     return task
 

@@ -211,4 +211,6 @@ class RunDirectory:
             )
         if found.hash != self.hash:
             changes = "; ".join(differences(found.config, wanted["config"])[:3]) or "its hash"
-            raise RunMismatch(f"{self.path} belongs to another config ({changes}); choose another folder")
+            raise RunMismatch(
+                f"{self.path} belongs to another config ({changes}); choose another folder, or move it away"
+            )

@@ -155,7 +155,8 @@ def _trained_config(path: Path) -> SourceConfig:
     config = read_run(path).parse(SourceConfig, make=MAKE)
     if not (path / METRICS).exists():
         raise DamagedArtefact(
-            f"{path} is not trained to its end; quantascope train {config.task} --out {path} resumes it"
+            f"{path} is not trained to its end; quantascope train {config.task} --out {path}, with the same --set "
+            "as before, resumes it"
         )
     return config
 

@@ -194,7 +194,9 @@ class SequenceTask:
             )
         unknown = [symbol for symbol in symbols if not isinstance(symbol, str) or symbol not in self.token]
         if unknown:
-            raise InvalidConfig(f"input {source!r} needs '{unknown[0]}', which is not in the vocabulary; add it")
+            raise InvalidConfig(
+                f"input {source!r} needs '{unknown[0]}', which is not in the vocabulary; leave it out, or add it"
+            )
         return [self.token[symbol] for symbol in symbols]
 
 

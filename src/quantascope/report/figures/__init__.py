@@ -11,6 +11,7 @@ from quantascope.qmodel.recovered.intervene import Interventions
 from quantascope.qmodel.recovered.trace import Trace
 from quantascope.report.figures import discovery, interventions, trace
 from quantascope.report.figures.style import house_style, legible
+from quantascope.runs.config import fingerprint
 from quantascope.runs.files import write_bytes
 
 
@@ -33,7 +34,8 @@ def write_trace(followed: Trace, file: Path) -> Path:
 def trace_file(folder: Path, text: str) -> Path:
     """Where the figure of a trace is kept; the name holds nothing of the input that a file system would mind."""
     kept = re.sub(r"[^A-Za-z0-9+-]+", "-", text)[:40].strip("-") or "input"
-    return folder / f"trace-{kept}.png"
+    apart = "" if kept == text else f"-{fingerprint(text)[:6]}"
+    return folder / f"trace-{kept}{apart}.png"
 
 
 def write_interventions(done: Interventions, file: Path) -> Path:
