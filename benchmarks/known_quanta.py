@@ -25,7 +25,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.func import grad, vmap
 
-from clusterings import (
+from quantascope.discovery.nulls.clusterings import (
     cluster_gradients_by_means,
     cluster_gradients_spectrally,
     cluster_nmf,

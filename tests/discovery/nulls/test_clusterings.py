@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from clusterings import (
+from quantascope.discovery.nulls.clusterings import (
     cluster_gradients_by_means,
     cluster_gradients_spectrally,
     cluster_nmf,
