@@ -4,6 +4,7 @@ Rows (task, input) are drawn once, the tasks by their query probability, and all
 event can be given a weight, which fresh batches do not allow.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,6 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from quantascope.models import MLPConfig, TaskMLP
+from quantascope.models.mlp import logits
 from quantascope.runs.config import Config, Positive, Seed
 from quantascope.sources.retraining import Retrainable
 from quantascope.tasks.hsp import Batch, Family, Forest, FreshBatches, build_forest
@@ -63,7 +65,8 @@ def parity_rows(config: ParityRowsConfig) -> ParityRows:
         build=lambda: TaskMLP(
             sensors=forest.sensors, tasks=len(forest.tasks), config=config.model, seed=config.seed
         ),
-        losses=row_losses,
+        losses=lambda model, batch: row_losses(model.split(model.theta), batch),
+        event_losses=row_losses,
         examples=batch,
         training=config.training,
         seed=config.seed,
@@ -71,7 +74,7 @@ def parity_rows(config: ParityRowsConfig) -> ParityRows:
     return ParityRows(forest, batch, retrainable)
 
 
-def row_losses(model: nn.Module, batch: Batch) -> Float[Tensor, " events"]:
-    """Cross-entropy of every row, in nats."""
-    margin = model(batch.signs, batch.task).diff(dim=1).squeeze(1)
+def row_losses(parameters: Mapping[str, Tensor], batch: Batch) -> Float[Tensor, " events"]:
+    """Cross-entropy of every row, in nats, from named parameters."""
+    margin = logits(parameters, batch.signs, batch.task).diff(dim=1).squeeze(1)
     return nn.functional.softplus(-margin * batch.target)

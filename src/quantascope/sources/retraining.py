@@ -22,7 +22,7 @@ from quantascope.runs.config import Config, Seed
 from quantascope.runs.errors import InvalidConfig
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory
-from quantascope.sources.losses import event_cross_entropy
+from quantascope.sources.losses import EventLosses, ModuleLosses, event_cross_entropy
 from quantascope.sources.trained import SourceConfig
 from quantascope.training import History, Objective, TrainingConfig, Trajectory, train
 
@@ -56,6 +56,8 @@ class Retrainable:
     identity: str
     build: Callable[[], nn.Module]
     losses: Callable[[Any, Any], Float[Tensor, " events"]]
+    event_losses: EventLosses
+    """The same losses as a function of named parameters, as a checkpoint has them."""
     examples: Any
     training: TrainingConfig
     """When `evaluate_every` steps are taken, the loss of every event is noted."""
@@ -134,6 +136,7 @@ def retrainable_source(config: SourceConfig) -> Retrainable:
         identity=config.hash(),
         build=lambda: config.build(task),
         losses=event_cross_entropy,
+        event_losses=ModuleLosses(config.build(task)),
         examples=task.events(task.panel(config.trained_on)),
         training=TrainingConfig(
             steps=config.steps,

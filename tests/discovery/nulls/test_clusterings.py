@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from quantascope.discovery import Factors
 from quantascope.discovery.nulls.clusterings import (
     cluster_gradients_by_means,
     cluster_gradients_spectrally,
@@ -12,7 +13,6 @@ from quantascope.discovery.nulls.clusterings import (
     cosines,
     dominant_factor,
 )
-from quantascope.discovery import Factors
 from quantascope.discovery.score import adjusted_mutual_information
 
 

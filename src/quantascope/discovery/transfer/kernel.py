@@ -5,8 +5,8 @@ Weights w change an update by −η Σ_a (w_a − 1) ∇L_a / N, and so lower th
     η Σ_a (w_a − 1) <∇L_a, ∇L_e> / N
 
 to first order: a sum over the transfer kernel of events. At each checkpoint one backward pass per set gives the
-direction, and one derivative along it the effect on every event at once. Effects are summed over the intervals with
-the learning-rate mass of each. That a changed path changes the later gradients is left out.
+direction, and one derivative along it the effect on every event at once. Effects are summed over the intervals
+with the learning-rate mass of each. That a changed path changes the later gradients is left out.
 """
 
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,8 @@
                  output word, length and position; word and length; word; length and position; nothing
     by curve     the events of the pool with the same output word whose loss curves are nearest
 
-Each event of the set has its own controls, with weights that sum to one. So the mean over controls of anything that
-is known of every event is one product of matrices.
+Each event of the set has its own controls, with weights that sum to one. So the mean over controls of anything
+that is known of every event is one product of matrices.
 """
 
 from dataclasses import dataclass

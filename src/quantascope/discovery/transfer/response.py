@@ -1,7 +1,7 @@
 """What a change of weights does: effects on losses, shifts of acquisition, and the response of other sets.
 
-    effect   by how much an event's loss is lower than in the unweighted run, averaged over training
-    shift    log T'/T, T the step at which the mean loss of events is halfway down its unweighted fall
+effect   by how much an event's loss is lower than in the unweighted run, averaged over training
+shift    log T'/T, T the step at which the mean loss of events is halfway down its unweighted fall
 """
 
 from collections.abc import Sequence

@@ -20,7 +20,6 @@ from quantascope.discovery.transfer.kernel import estimated_effects
 from quantascope.discovery.transfer.response import Response, Subject, response_matrix
 from quantascope.discovery.transfer.weighting import Change, Halves, changed_weights, halves
 from quantascope.runs.progress import Progress
-from quantascope.sources.losses import EventLosses
 from quantascope.sources.retraining import EventCurves, Retrainable, weights_digest
 
 BASE = "unweighted"
@@ -85,7 +84,6 @@ def run_trials(
     trials: Sequence[Trial],
     folder: Path,
     *,
-    event_losses: EventLosses,
     subject_of: Callable[[EventCurves], Subject],
     word_level: int,
     checkpoints: int = 20,
@@ -102,7 +100,7 @@ def run_trials(
     ]
     estimates = estimated_effects(
         retrainable.trajectory(folder / BASE),
-        event_losses,
+        retrainable.event_losses,
         retrainable.examples,
         [trial.weights for trial in trials],
     )
