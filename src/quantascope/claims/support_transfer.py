@@ -81,8 +81,12 @@ def forests(seed: int) -> dict[str, Family]:
 
 
 def runs(config: SupportTransfer) -> dict[str, SourceTrials | ParityTrials]:
-    """One job for each source."""
+    """One job for each source, those with known units first."""
     jobs: dict[str, SourceTrials | ParityTrials] = {}
+    for seed in config.parity_seeds:
+        for name, family in forests(seed).items():
+            rows = ParityRowsConfig(family=family, rows=config.rows, training=config.parity, seed=seed)
+            jobs[f"{name}-{seed}"] = ParityTrials(source=rows, sets=config.parity_sets)
     for source in config.sources:
         for seed in config.seeds:
             jobs[f"{source.task}-{seed}"] = SourceTrials(
@@ -92,10 +96,6 @@ def runs(config: SupportTransfer) -> dict[str, SourceTrials | ParityTrials]:
                 splits=config.splits,
                 threshold=config.threshold,
             )
-    for seed in config.parity_seeds:
-        for name, family in forests(seed).items():
-            rows = ParityRowsConfig(family=family, rows=config.rows, training=config.parity, seed=seed)
-            jobs[f"{name}-{seed}"] = ParityTrials(source=rows, sets=config.parity_sets)
     return jobs
 
 
@@ -127,6 +127,7 @@ def _of_method(kind: str, method: str, sources: Sequence[Tried]) -> dict[str, Es
         figures[f"{key}_{kind}_{method}"] = Estimate.over_runs(f"{says}, {_words(kind, method)}", values)
 
     over("transfer", "gain of the other half beyond controls (nats)", lambda own: _mean(own, "transfer"))
+    over("word_transfer", "the same, controls of the same word", lambda own: _mean(own, "word_transfer"))
     over("curve_transfer", "the same, controls of like loss curve", lambda own: _mean(own, "curve_transfer"))
     over("passed_on", "that gain over the gain of the taught half", _passed_on)
     over("ratio", "gain of the other half over gain of its controls", _ratio)
@@ -143,7 +144,7 @@ def _of_method(kind: str, method: str, sources: Sequence[Tried]) -> dict[str, Es
     beyond = [_beyond_random(one, method) for one in sources]
     if method != "random":
         figures[f"beyond_random_{kind}_{method}"] = Estimate.over_runs(
-            f"transfer beyond random sets (nats), {_words(kind, method)}", beyond
+            f"gain beyond controls of the same word and beyond random sets (nats), {_words(kind, method)}", beyond
         )
     diagonal = [
         diagonality(one.transfer.matrix(method)) if one.transfer.of(method) else (np.nan,) * 2 for one in sources
@@ -212,7 +213,7 @@ def _passed_on(responses: Sequence[Response]) -> float:
 
 def _beyond_random(source: Tried, method: str) -> float:
     own, null = (source.transfer.of(name) for name in (method, "random"))
-    return _mean(own, "transfer") - _mean(null, "transfer") if own and null else np.nan
+    return _mean(own, "word_transfer") - _mean(null, "word_transfer") if own and null else np.nan
 
 
 def _words(*keys: str) -> str:

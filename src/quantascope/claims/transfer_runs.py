@@ -134,7 +134,7 @@ def try_source(job: SourceTrials, path: Path, progress: Progress | None = None) 
     trials = source_trials(job, source)
 
     def subject(base: EventCurves) -> Subject:
-        return Subject(base, contexts, contexts[WORD_LEVEL:], group)
+        return Subject(base, contexts, WORD_LEVEL, group)
 
     retrainable = retrainable_source(job.source)
     return Tried(
@@ -143,7 +143,6 @@ def try_source(job: SourceTrials, path: Path, progress: Progress | None = None) 
             trials,
             path / "retrained",
             subject_of=subject,
-            word_level=WORD_LEVEL,
             progress=progress,
         )
     )
@@ -190,14 +189,13 @@ def try_rows(job: ParityTrials, path: Path, progress: Progress | None = None) ->
     contexts = np.stack([rows.label, np.zeros_like(rows.label)])
 
     def subject(base: EventCurves) -> Subject:
-        return Subject(base, contexts, contexts, each)
+        return Subject(base, contexts, 0, each)
 
     found = run_trials(
         rows.retrainable,
         trials,
         path / "retrained",
         subject_of=subject,
-        word_level=0,
         progress=progress,
     )
     return Tried(found, rows)

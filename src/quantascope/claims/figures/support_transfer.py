@@ -27,23 +27,25 @@ def draw(reproduction: Reproduction) -> Figure:
 
 
 def _methods(axes: Axes, kinds: dict[str, list[Tried]]) -> None:
-    """The mean transfer of every method, a point for each source."""
+    """The mean transfer of every method, a point for each source; hollow: controls of any word."""
     rows = list(dict.fromkeys(method for sources in kinds.values() for one in sources for method in one.methods))
     for number, (kind, sources) in enumerate(kinds.items()):
-        points = [
-            (np.mean([response.transfer for response in own]), rows.index(method))
-            for one in sources
-            for method in one.methods
-            if (own := one.transfer.of(method))
-        ]
-        place = np.array(points)
         offset = 0.5 * (number / max(1, len(kinds) - 1) - 0.5)
         colour = COLOURS[number % len(COLOURS)]
-        axes.scatter(place[:, 0], place[:, 1] + offset, s=14, color=colour, label=kind.replace("_", " "))
+        for what, filled, label in (("word_transfer", colour, kind.replace("_", " ")), ("transfer", "none", None)):
+            place = np.array(
+                [
+                    (np.mean([getattr(response, what) for response in own]), rows.index(method) + offset)
+                    for one in sources
+                    for method in one.methods
+                    if (own := one.transfer.of(method))
+                ]
+            )
+            axes.scatter(*place.T, s=14, facecolors=filled, edgecolors=colour, linewidths=0.8, label=label)
     axes.axvline(0, color="black", linewidth=0.8)
     axes.set_yticks(range(len(rows)), [row.replace("_", " ") for row in rows])
     axes.invert_yaxis()
-    axes.set(xlabel="gain beyond matched controls (nats)")
+    axes.set(xlabel="gain beyond controls (nats); filled: same word")
     axes.legend(loc="best", handletextpad=0.2)
     title(axes, "a", "the other half of a set, by method")
 
@@ -66,17 +68,20 @@ def _theory(axes: Axes, kinds: dict[str, list[Tried]]) -> None:
 
 
 def _matrix(axes: Axes, kinds: dict[str, list[Tried]]) -> None:
-    """The response matrix of the first source's factors, or of its units."""
-    first = next(iter(kinds.values()))[0]
+    """The response matrix of the first factors, or of known units if there are none."""
+    sources = [one for own in kinds.values() for one in own]
+    first = next((one for one in sources if "factors" in one.methods), sources[0])
     method = first.methods[0]
     values = first.transfer.matrix(method)
     reach = float(np.nanmax(np.abs(values))) or 1.0
-    picture = axes.imshow(values, cmap="RdBu_r", vmin=-reach, vmax=reach)
-    axes.figure.colorbar(picture, ax=axes, shrink=0.8, label="gain (nats)")
+    axes.imshow(values, cmap="RdBu_r", vmin=-2 * reach, vmax=2 * reach)
+    for (row, column), value in np.ndenumerate(values):
+        if np.isfinite(value):
+            axes.text(column, row, f"{value:.3f}", ha="center", va="center")
     axes.set_xticks(range(len(values)))
     axes.set_yticks(range(len(values)))
     axes.set(xlabel="set that responds", ylabel="set of which half is raised")
-    title(axes, "c", f"responses of {method}, first source")
+    title(axes, "c", f"gain (nats) of {method}, first source")
 
 
 def _estimate(axes: Axes, kinds: dict[str, list[Tried]]) -> None:
@@ -90,7 +95,7 @@ def _estimate(axes: Axes, kinds: dict[str, list[Tried]]) -> None:
     axes.axvline(0, color="black", linewidth=0.8)
     axes.set(xlabel="first-order estimate (nats)", ylabel="retrained (nats)")
     axes.legend(loc="best", handletextpad=0.2)
-    title(axes, "d", "gain beyond controls, estimated and measured")
+    title(axes, "d", "first order against retrained")
 
 
 def _responses(kinds: dict[str, list[Tried]]) -> Sequence[Response]:

@@ -29,9 +29,9 @@ class Controls:
     weights: Float[np.ndarray, "matched events"]
     level: Int[np.ndarray, " matched"]
 
-    def mean(self, values: Float[np.ndarray, "events *rest"]) -> Float[np.ndarray, "*rest"]:
+    def mean(self, values: Float[np.ndarray, " events"]) -> float:
         """The mean over the matched events of their controls' values."""
-        return self.weights.mean(0) @ values
+        return float(self.weights.mean(0) @ values)
 
 
 def event_contexts(events: Events) -> Contexts:

@@ -40,7 +40,7 @@ class Proposer:
     """What a method may look at; `known` are sets that come from elsewhere, such as a program's quanta."""
 
     source: Source
-    field: PriorityField
+    priority: PriorityField
     word: Int[np.ndarray, " events"]
     threshold: float = 0.03
     seed: int = 0
@@ -58,7 +58,7 @@ class Proposer:
     @cached_property
     def factors(self) -> Factors:
         """The paper's factors."""
-        return factorize(self.field.values, threshold=self.threshold)
+        return factorize(self.priority.values, threshold=self.threshold)
 
     @property
     def clusters(self) -> int:
@@ -83,12 +83,12 @@ class Proposer:
 
 METHODS: dict[str, Callable[[Proposer], Sets]] = {
     "factors": lambda seen: seen.factors.supports,
-    "corrective": lambda seen: factorize_corrective(seen.field.values).supports,
-    "fingerprints": lambda seen: factorize_fingerprints(seen.field.values).supports,
+    "corrective": lambda seen: factorize_corrective(seen.priority.values).supports,
+    "fingerprints": lambda seen: factorize_fingerprints(seen.priority.values).supports,
     "spectral": lambda seen: supports_of(cluster_gradients_spectrally(seen.gram, seen.clusters)),
     "kmeans": lambda seen: supports_of(cluster_gradients_by_means(seen.gram, seen.clusters)),
-    "nmf": lambda seen: supports_of(cluster_nmf(side_by_side(seen.field.values), seen.clusters)),
-    "loss_curves": lambda seen: supports_of(cluster_rows(seen.field.losses.astype(np.float64), seen.clusters)),
+    "nmf": lambda seen: supports_of(cluster_nmf(side_by_side(seen.priority.values), seen.clusters)),
+    "loss_curves": lambda seen: supports_of(cluster_rows(seen.priority.losses.astype(np.float64), seen.clusters)),
     "words": lambda seen: supports_of(seen.word),
     "random": Proposer.random_sets,
 }
@@ -112,6 +112,6 @@ def gradient_gram(source: Source) -> Float[np.ndarray, "events events"]:
     return (gradients @ gradients.T).double().numpy()
 
 
-def drawn_sets(sets: Sets, most: int, rng: np.random.Generator) -> Sets:
+def drawn_sets(sets: Sets, most: int, rng: np.random.Generator) -> Bool[np.ndarray, "drawn events"]:
     """At most so many of the sets, drawn at random and in their order."""
     return sets[np.sort(rng.permutation(len(sets))[:most])]

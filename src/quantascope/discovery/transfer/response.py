@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from quantascope.discovery.transfer.matching import Contexts, match_by_context, match_by_curve
 from quantascope.discovery.transfer.weighting import Change, Halves, changed_weights, predicted_shift
@@ -20,7 +20,7 @@ class Response:
     """The outcome of one retraining; `curve_control` is matched in the loss curve too.
 
     `exact` is the share of asked events whose controls agree in the most specific context, `same_word` that of
-    those whose controls have at least the same output word.
+    those whose controls have at least the same output word; `beyond_word` is the difference over these alone.
     """
 
     change: Change
@@ -40,6 +40,7 @@ class Response:
     estimate_correlation: float
     exact: float
     same_word: float
+    beyond_word: float
 
     @property
     def transfer(self) -> float:
@@ -50,6 +51,11 @@ class Response:
     def curve_transfer(self) -> float:
         """The same beyond controls matched in the loss curve too."""
         return self._sign * (self.asked - self.curve_control)
+
+    @property
+    def word_transfer(self) -> float:
+        """The same for asked events whose controls have the same output word; NaN if there are none."""
+        return self._sign * self.beyond_word
 
     @property
     def estimated_transfer(self) -> float:
@@ -65,13 +71,13 @@ class Response:
 class Subject:
     """What responses of one source are measured against: its unweighted run, and what is alike in its events.
 
-    `curve_contexts` are the contexts within which loss curves are compared.
+    At `word_level` of the contexts events share no more than their output word; loss curves are compared there.
     """
 
     base: EventCurves
     contexts: Contexts
-    curve_contexts: Contexts
-    group: np.ndarray
+    word_level: int
+    group: Int[np.ndarray, " events"]
 
     def effects(self, changed: EventCurves) -> Float[np.ndarray, " events"]:
         """By how much each loss is lower, averaged over training."""
@@ -89,15 +95,14 @@ class Subject:
         change: Change,
         changed: EventCurves,
         estimate: Float[np.ndarray, " events"],
-        *,
-        word_level: int,
     ) -> Response:
         """The response of a set to a change of one half."""
         pool = self.pool(cut)
         control = match_by_context(cut.asked, pool, self.contexts)
-        alike = match_by_curve(cut.asked, pool, self.curve_contexts, self.base.losses)
+        alike = match_by_curve(cut.asked, pool, self.contexts[self.word_level :], self.base.losses)
         effect, weights = self.effects(changed), changed_weights(cut.taught, change)
         even = cut.asked / cut.asked.sum()
+        same = control.level <= self.word_level
         times = (even, control.weights.mean(0), alike.weights.mean(0))
         shifts = [shift(self.base, changed, own) for own in times]
         return Response(
@@ -105,8 +110,8 @@ class Subject:
             size=int(cut.members.sum()),
             taught=float(effect[cut.taught].mean()),
             asked=float(effect[cut.asked].mean()),
-            control=float(control.mean(effect)),
-            curve_control=float(alike.mean(effect)),
+            control=control.mean(effect),
+            curve_control=alike.mean(effect),
             outside=float(effect[~cut.members].mean()),
             shift=shifts[0],
             control_shift=shifts[1],
@@ -114,10 +119,11 @@ class Subject:
             predicted=predicted_shift(weights, cut.members),
             predicted_control=predicted_shift(weights, ~cut.members),
             estimated=float(estimate[cut.asked].mean()),
-            estimated_control=float(control.mean(estimate)),
+            estimated_control=control.mean(estimate),
             estimate_correlation=_correlation(estimate[~cut.taught], effect[~cut.taught]),
             exact=float((control.level == 0).mean()),
-            same_word=float((control.level <= word_level).mean()),
+            same_word=float(same.mean()),
+            beyond_word=_mean((effect[cut.asked] - control.weights @ effect)[same]),
         )
 
 
@@ -170,6 +176,10 @@ def diagonality(matrix: Float[np.ndarray, "sets sets"]) -> tuple[float, float]:
         return np.nan, np.nan
     beyond = own[seen] - np.nanmean(others[seen], 1)
     return float(beyond.mean()), float((own[seen] > np.nanmax(others[seen], 1)).mean())
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if len(values) else np.nan
 
 
 def _correlation(one: np.ndarray, other: np.ndarray) -> float:

@@ -54,13 +54,12 @@ class Transfer:
     trials: tuple[Trial, ...]
     curves: tuple[EventCurves, ...]
     estimates: Float[np.ndarray, "trials events"]
-    word_level: int
 
     @cached_property
     def responses(self) -> tuple[Response, ...]:
         """The response of every trial."""
         return tuple(
-            self.subject.respond(trial.cut, trial.change, curves, estimate, word_level=self.word_level)
+            self.subject.respond(trial.cut, trial.change, curves, estimate)
             for trial, curves, estimate in zip(self.trials, self.curves, self.estimates, strict=True)
         )
 
@@ -85,7 +84,6 @@ def run_trials(
     folder: Path,
     *,
     subject_of: Callable[[EventCurves], Subject],
-    word_level: int,
     checkpoints: int = 20,
     progress: Progress | None = None,
 ) -> Transfer:
@@ -104,7 +102,7 @@ def run_trials(
         retrainable.examples,
         [trial.weights for trial in trials],
     )
-    return Transfer(subject_of(base), tuple(trials), tuple(curves), estimates, word_level)
+    return Transfer(subject_of(base), tuple(trials), tuple(curves), estimates)
 
 
 def plan(
