@@ -1,5 +1,7 @@
 """English inflection: splits, rules beside the dictionary, properties, and the program that teaches the rules."""
 
+import itertools
+
 import pytest
 
 from quantascope.program import compile_program
@@ -24,7 +26,7 @@ def test_no_lemma_is_in_two_splits():
 def test_training_panels_are_nested():
     panels = [task.panel(f"training_{size}") for size in (100, 300, 1000, 3000)]
     assert [len(panel) for panel in panels] == [100, 300, 1000, 3000]
-    assert all(more[: len(less)] == less for less, more in zip(panels, panels[1:], strict=False))
+    assert all(more[: len(less)] == less for less, more in itertools.pairwise(panels))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +60,7 @@ def test_the_program_compiles_and_its_trace_writes_regular_words():
     words = task.panel("test_regular")[:50]
     compiled = compile_program(predict)
     assert compiled.graph.levels == (0, 0, 1, 2, 3, 3, 3, 4)
-    assert compiled.trace(words).written() == [tuple(task.answer(word)) for word in words]
+    assert list(compiled.trace(words).written()) == [tuple(task.answer(word)) for word in words]
 
 
 def test_properties_follow_the_events_and_mark_where_an_exception_departs():

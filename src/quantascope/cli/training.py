@@ -26,7 +26,8 @@ def train(
 
     Args:
         task: What to learn: number-naming, french, addition, roman, clock, inflection or FILE.py:task with a
-            Transformer; hsp, a forest of sparse parities, with an MLP; compiled, a program with a network of the shape of its graph.
+            Transformer; hsp, a forest of sparse parities, with an MLP; compiled, a program with a network of the
+            shape of its graph.
         out: The run folder.
         config: JSON file with settings that differ from the default.
         set_: Change settings, as in --set steps=2000 (Transformer) or --set training.steps=2000 (hsp, compiled).

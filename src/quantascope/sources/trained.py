@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 import torch
-from pydantic import Field, SerializationInfo, model_serializer
+from pydantic import Field, model_serializer
 from torch import Tensor, nn
 
 from quantascope.models import Predictions, Transformer, TransformerConfig, predict
@@ -64,7 +64,7 @@ class SourceConfig(Config):
     seed: Seed = 0
 
     @model_serializer(mode="wrap")
-    def _without_full_batch(self, handler: Any, info: SerializationInfo) -> dict[str, Any]:
+    def _without_full_batch(self, handler: Any, info: Any) -> dict[str, Any]:
         """Configs from before there were minibatches keep their hashes."""
         values = handler(self)
         if self.batch is None and info.context != EVERY_KEY:
