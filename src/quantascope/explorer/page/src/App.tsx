@@ -8,10 +8,7 @@ import { Mark } from "./ui/Mark";
 import { Empty, Shown } from "./ui/States";
 import { apply, useTheme } from "./ui/theme";
 import { ClaimsView } from "./views/Claims";
-import { CompareView } from "./views/Compare";
-import { DynamicsView } from "./views/Dynamics";
 import { InterveneView } from "./views/Intervene";
-import { ProgramView } from "./views/Program";
 import { QuantaView } from "./views/Quanta";
 import { TraceView } from "./views/Trace";
 import { TrainingView } from "./views/Training";
@@ -22,9 +19,6 @@ const SHOWN: Record<View, ComponentType<{ run: Run; runs: Run[] }>> = {
   quanta: QuantaView,
   trace: TraceView,
   intervene: InterveneView,
-  program: ProgramView,
-  dynamics: DynamicsView,
-  compare: CompareView,
   claims: ClaimsView,
 };
 

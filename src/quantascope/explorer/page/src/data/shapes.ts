@@ -146,41 +146,11 @@ export interface Intervened {
   interventions: { title: string; qmodel: Effect; source: Effect | null }[];
 }
 
-/** A trace before and after an intervention; of the source only what it predicts. */
-export interface Altered {
-  before: Trace;
-  after: Trace;
-}
-
 export interface Units {
   quanta: string[];
   writers: string[];
   channels: [string, string][];
   panels: string[];
-}
-
-export interface Program {
-  quanta: { name: string; level: number; parents: string[]; source: string; says: string | null }[];
-  inputs: string[];
-}
-
-export interface Executed {
-  input: string;
-  output: string[];
-  quanta: { name: string; open: boolean; value: string | null; gate: number | null }[];
-}
-
-export interface Dynamics {
-  steps: number[];
-  nodes: { id: string; parent: string | null; depth: number; demand: number; acquired: number | null; predicted: number | null }[];
-  losses: { name: string; values: (number | null)[] }[];
-}
-
-export interface Comparison {
-  runs: string[];
-  bounds: number[][];
-  /** Quanta that match across runs; nothing where a run has none. */
-  matches: { names: (string | null)[]; curves: (number[] | null)[]; similarity: number | null; says: string | null }[];
 }
 
 export interface Claim {

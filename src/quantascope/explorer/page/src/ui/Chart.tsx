@@ -118,7 +118,7 @@ function options(latest: { current: Props }, width: number, read: (reading: Read
   return {
     width: Math.max(width, 120),
     height,
-    padding: [10, 12, 0, 0],
+    padding: [10, 22, 0, 0],
     legend: { show: false },
     scales: {
       x: { time: false, distr: logX ? 3 : 1 },

@@ -33,7 +33,7 @@ export function Graph({ label, nodes, edges, choose, down = true }: Props) {
   const placed = useMemo(() => place(nodes, edges, down), [shape, down]);
   return (
     <div class="graph" tabIndex={0} role="group" aria-label={label}>
-      <svg width={placed.width} height={placed.height} viewBox={`0 0 ${placed.width} ${placed.height}`}>
+      <svg width={placed.width} height={placed.height} viewBox={`${placed.left} 0 ${placed.width} ${placed.height}`}>
         {edges.map((edge) => (
           <path key={`${edge.from}>${edge.to}`} class={`edge ${edge.class ?? ""}`} d={placed.paths.get(`${edge.from}>${edge.to}`) ?? ""} />
         ))}
@@ -93,8 +93,11 @@ function place(nodes: readonly GraphNode[], edges: readonly GraphEdge[], down: b
   for (const { from, to } of edges) if (graph.hasNode(from) && graph.hasNode(to)) graph.setEdge(from, to);
   layout(graph);
   const size = graph.graph() as { width?: number; height?: number };
+  const sides = graph.edges().flatMap((edge) => (graph.edge(edge).points ?? []).map(({ x }: { x: number }) => x));
+  const left = Math.min(0, ...sides) - (sides.length ? 4 : 0);
   return {
-    width: Math.ceil(size.width ?? 0),
+    left,
+    width: Math.ceil(Math.max(size.width ?? 0, ...sides) + 4 - left),
     height: Math.ceil(size.height ?? 0),
     boxes: new Map(nodes.map(({ id }) => [id, graph.node(id) as Box])),
     paths: new Map(graph.edges().map((edge) => [`${edge.v}>${edge.w}`, smooth(graph.edge(edge).points ?? [])])),

@@ -87,7 +87,7 @@ export function Table<Row>(props: Props<Row>) {
         aria-rowcount={shown.length + 1}
         aria-activedescendant={shown.length ? `${label}-${active}`.replace(/\s/g, "-") : undefined}
         tabIndex={0}
-        style={{ height }}
+        style={{ height: `${height}px` }}
         onScroll={(event) => setTop(event.currentTarget.scrollTop)}
         onKeyDown={keys}
       >
@@ -96,7 +96,7 @@ export function Table<Row>(props: Props<Row>) {
             <Head key={column.key} column={column} sort={sort} />
           ))}
         </div>
-        <div style={{ height: shown.length * rowHeight }} role="presentation">
+        <div style={{ height: `${shown.length * rowHeight}px` }} role="presentation">
           {shown.slice(first, last).map((row, offset) => (
             <div
               key={first + offset}
@@ -104,7 +104,7 @@ export function Table<Row>(props: Props<Row>) {
               role="row"
               aria-rowindex={first + offset + 2}
               class={`table-row${open ? " opens" : ""}${first + offset === active ? " active" : ""}`}
-              style={{ ...grid, height: rowHeight, top: HEAD + (first + offset) * rowHeight }}
+              style={{ ...grid, height: `${rowHeight}px`, top: `${HEAD + (first + offset) * rowHeight}px` }}
               onClick={() => {
                 setActive(first + offset);
                 open?.(row);

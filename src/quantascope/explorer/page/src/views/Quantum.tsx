@@ -22,8 +22,7 @@ export function QuantumView({ run, name }: { run: Run; name: string }) {
 
 function Known({ run, one }: { run: Run; one: OneQuantum }) {
   const { quantum } = one;
-  const lines = useMemo(() => [{ label: quantum.name, values: cumulative(one.curve), hue: 0, width: 2.25 }], [one]);
-  const ends = useMemo(() => one.bounds.slice(1), [one]);
+  const lines = useMemo(() => [{ label: quantum.name, values: [0, ...cumulative(one.curve)], hue: 0, width: 2.25 }], [one]);
   const says = quantum.description;
   return (
     <>
@@ -57,7 +56,7 @@ function Known({ run, one }: { run: Run; one: OneQuantum }) {
       <div class="columns">
         <div class="stack span-8">
           <Panel title="Acquisition">
-            <Chart label={`Share of ${quantum.name} acquired by step`} x={ends} xLabel="step" yLabel="share acquired" lines={lines} yRange={[0, 1.02]} height={210} marker={quantum.acquired} />
+            <Chart label={`Share of ${quantum.name} acquired by step`} x={one.bounds} xLabel="step" yLabel="share acquired" lines={lines} yRange={[0, 1.02]} height={210} marker={quantum.acquired} />
           </Panel>
           <Events run={run} name={quantum.name} />
         </div>

@@ -119,21 +119,27 @@ function Steps({ trace, place, wide }: { trace: Trace; place: string; wide: bool
         </p>
       </Panel>
       <div class="columns">
-        <Panel title="Q-model" aside={trace.preset} span={wide ? 4 : 6}>
-          <Predictions top={step.top} right={step.right} />
-        </Panel>
-        <Panel title="Network" span={wide ? 4 : 6}>
-          <Predictions top={step.source_top} right={step.right} />
-        </Panel>
-        <Panel title="Open gates" aside={`${step.gates.length} of ${trace.quanta.length}`} span={wide ? 4 : 6}>
-          <Active units={step.gates} linked />
-        </Panel>
-        <Panel title="Channels" aside="those in use are drawn thick" span={wide ? 8 : 6}>
-          <Channels trace={trace} step={step} />
-        </Panel>
-        <Panel title="Active writers" aside={step.writers.length} span={wide ? 4 : 6}>
-          <Active units={step.writers} />
-        </Panel>
+        <div class={`stack${wide ? " span-8" : ""}`}>
+          <div class="columns">
+            <Panel title="Q-model" aside={trace.preset} span={6}>
+              <Predictions top={step.top} right={step.right} />
+            </Panel>
+            <Panel title="Network" span={6}>
+              <Predictions top={step.source_top} right={step.right} />
+            </Panel>
+          </div>
+          <Panel title="Channels" aside="those in use are drawn thick">
+            <Channels trace={trace} step={step} />
+          </Panel>
+        </div>
+        <div class={`stack${wide ? " span-4" : ""}`}>
+          <Panel title="Open gates" aside={`${step.gates.length} of ${trace.quanta.length}`}>
+            <Active units={step.gates} linked />
+          </Panel>
+          <Panel title="Active writers" aside={step.writers.length}>
+            <Active units={step.writers} />
+          </Panel>
+        </div>
       </div>
     </>
   );
@@ -151,7 +157,7 @@ function Active({ units, linked }: { units: Unit[]; linked?: boolean }) {
             <span class="bar" style={{ width: "56px" }}>
               <span style={{ width: `${(100 * unit.activity) / most}%` }} />
             </span>
-            {number(unit.activity)}
+            <span class="measure">{number(unit.activity)}</span>
           </span>
           {unit.says && <bdi class="says">{unit.says}</bdi>}
         </li>

@@ -22,9 +22,8 @@ function Charts({ run, training }: { run: Run; training: Training }) {
   const [from, to] = [Number(query["from"]), Number(query["to"])];
   const brushed: [number, number] | null = query["to"] && Number.isFinite(from) && Number.isFinite(to) ? [from, to] : null;
   const loss = useMemo(() => aligned(training.losses), [training]);
-  const ends = useMemo(() => bounds.slice(1), [training]);
-  const curves = useMemo<Line[]>(
-    () => quanta.map(({ name, layer, values }) => ({ label: name, values: cumulative(values), hue: layers.indexOf(layer), width: 1.5 })),
+    const curves = useMemo<Line[]>(
+    () => quanta.map(({ name, layer, values }) => ({ label: name, values: [0, ...cumulative(values)], hue: layers.indexOf(layer), width: 1.5 })),
     [training],
   );
   const brush = (a: number, b: number) => change(snapped(bounds, a, b));
@@ -41,7 +40,7 @@ function Charts({ run, training }: { run: Run; training: Training }) {
         {quanta.length ? (
           <Chart
             label="Share of each quantum acquired by training step"
-            x={ends}
+            x={bounds}
             xLabel="step"
             yLabel="share acquired"
             lines={curves}

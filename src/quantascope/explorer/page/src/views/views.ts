@@ -4,9 +4,6 @@ export const VIEWS = [
   ["quanta", "Quanta"],
   ["trace", "Trace"],
   ["intervene", "Intervene"],
-  ["program", "Program"],
-  ["dynamics", "Dynamics"],
-  ["compare", "Compare"],
   ["claims", "Claims"],
 ] as const;
 

@@ -1,4 +1,0 @@
-import type { Run } from "../data/shapes";
-export function CompareView(_: { run: Run; runs: Run[] }) {
-  return null;
-}

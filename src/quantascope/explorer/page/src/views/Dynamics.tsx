@@ -1,4 +1,0 @@
-import type { Run } from "../data/shapes";
-export function DynamicsView(_: { run: Run; runs: Run[] }) {
-  return null;
-}
