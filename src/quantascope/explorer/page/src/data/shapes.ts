@@ -133,6 +133,7 @@ export interface Suggestions {
   presets: string[];
 }
 
+/** Accuracies are in points, as the command prints them. */
 export interface Effect {
   accuracy_drop: number;
   nll_rise: number;

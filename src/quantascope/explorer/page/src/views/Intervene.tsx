@@ -110,14 +110,14 @@ function OneEffect({ title, effect }: { title: string; effect: Effect | null }) 
   return (
     <div class="span-6 stack" style={{ gap: "12px" }}>
       <h3>{title}</h3>
-      <Facts facts={[["accuracy lost", percent(effect.accuracy_drop)], ["loss in nats", signed(effect.nll_rise), interval]]} />
+      <Facts facts={[["accuracy lost", percent(effect.accuracy_drop / 100)], ["loss in nats", signed(effect.nll_rise), interval]]} />
       <div class="predictions">
         {worst.flatMap(([token, lost]) => [
           <span key={`${token} token`} class="token">{visible(token)}</span>,
           <span key={`${token} bar`} class="bar">
-            <span style={{ width: `${100 * Math.max(0, Math.min(1, lost))}%` }} />
+            <span style={{ width: `${100 * Math.max(0, Math.min(1, lost / 100))}%` }} />
           </span>,
-          <span key={`${token} share`} class="share">{percent(lost)}</span>,
+          <span key={`${token} share`} class="share">{percent(lost / 100)}</span>,
         ])}
       </div>
     </div>
