@@ -52,10 +52,10 @@ def first_order_effects(
     leaves = {name: value.detach().requires_grad_() for name, value in at.items()}
     losses = event_losses(leaves, examples)
     directions = [_gradient(losses, leaves, own) for own in weights]
-    return Linearized(event_losses, dict(at), [examples]).derivatives(directions).double().numpy()
+    return Linearized(event_losses, dict(at), [examples]).derivatives(directions).double().cpu().numpy()
 
 
 def _gradient(losses: Tensor, leaves: Parameters, weights: Float[np.ndarray, " events"]) -> Parameters:
-    beyond = torch.from_numpy((weights - 1) / len(weights)).to(losses.dtype)
+    beyond = torch.as_tensor((weights - 1) / len(weights), dtype=losses.dtype, device=losses.device)
     found = torch.autograd.grad(losses, list(leaves.values()), beyond, retain_graph=True, materialize_grads=True)
     return dict(zip(leaves, found, strict=True))

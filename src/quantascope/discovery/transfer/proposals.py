@@ -104,12 +104,11 @@ def gradient_gram(source: Source) -> Float[np.ndarray, "events events"]:
     examples, rows = source.examples(), []
     for place in range(len(examples)):
         own = losses(leaves, examples[place : place + 1])
-        found = torch.autograd.grad(
-            own, list(leaves.values()), torch.eye(len(own)), is_grads_batched=True, materialize_grads=True
-        )
+        each = torch.eye(len(own), dtype=own.dtype, device=own.device)
+        found = torch.autograd.grad(own, list(leaves.values()), each, is_grads_batched=True, materialize_grads=True)
         rows.append(torch.cat([one.flatten(1) for one in found], 1))
     gradients = torch.cat(rows)
-    return (gradients @ gradients.T).double().numpy()
+    return (gradients @ gradients.T).double().cpu().numpy()
 
 
 def drawn_sets(sets: Sets, most: int, rng: np.random.Generator) -> Bool[np.ndarray, "drawn events"]:
