@@ -58,7 +58,10 @@ def record() -> dict[str, Any]:
     commands = {**COMMANDS, **{name: f"reproduce {name} --json" for name in CLAIMS}}
     with tempfile.TemporaryDirectory() as folder:
         printed = {name: _numbers_printed(name, command, Path(folder)) for name, command in commands.items()}
-        return {"printed": printed, "written": dict(sorted(_files(Path(folder))))}
+        written = collections.defaultdict(list)
+        for name, digest in sorted(_files(Path(folder))):
+            written[name].append(digest)
+        return {"printed": printed, "written": written}
 
 
 def _numbers_printed(name: str, command: str, folder: Path) -> list[str]:
@@ -83,9 +86,9 @@ def _leaves(values: Any) -> Iterator[str]:
 
 
 def _files(folder: Path) -> Iterator[tuple[str, str]]:
-    """A digest of every tensor file and table; what a folder's name says of its config is left out."""
+    """A digest of every tensor file and table; the hash of a config in a folder's name is left out."""
     for file in folder.rglob("*"):
-        name = re.sub(r"-[0-9a-f]{8}(?=/)", "", str(file.relative_to(folder)))
+        name = re.sub(r"-[0-9a-f]{8,16}(?=/)", "", str(file.relative_to(folder)))
         if file.suffix == ".safetensors":
             yield name, _digest(_tensor_bytes(file))
         elif file.suffix == ".parquet":
@@ -105,9 +108,10 @@ def _digest(values: dict[str, Any]) -> str:
 def differences(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     """What is no longer there."""
     found = []
-    for name, digest in before["written"].items():
-        if after["written"].get(name) != digest:
-            found.append(f"{name} {'differs' if name in after['written'] else 'is missing'}")
+    for name, digests in before["written"].items():
+        lost = collections.Counter(digests) - collections.Counter(after["written"].get(name, []))
+        if lost:
+            found.append(f"{name}: {lost.total()} of {len(digests)} differ or are missing")
     for name, numbers in before["printed"].items():
         lost = collections.Counter(numbers) - collections.Counter(after["printed"].get(name, []))
         found += [f"{name} no longer prints {one}" for one in list(lost)[:5]]

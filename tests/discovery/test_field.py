@@ -586,3 +586,25 @@ class Broken(Executor):
 def test_a_killed_worker_is_reported_with_the_way_on(sgd):
     with pytest.raises(EngineFailed, match=r"a worker process died.*run the same command to resume"):
         measure(sgd, engine=Broken())
+
+
+@pytest.mark.parametrize("form", ["backward", "differences"])
+def test_layers_are_differentiated_at_two_nodes_and_then_at_as_many_as_are_enough(adam, monkeypatch, form):
+    places, original = [], interval_module.Interval._at
+
+    def at(self, start, way, place, sizes):
+        places.append(place)
+        return original(self, start, way, place, sizes)
+
+    monkeypatch.setattr(interval_module.Interval, "_at", at)
+    asked = {"train": adam.events, "derivatives": form}
+    field = priority_field(adam.trajectory.at([0, 60]), adam.losses, {"all": "*"}, **asked, tolerance=3e-3)
+    enough = len(places) - 2
+    assert enough in (8, 16, 32)
+    np.testing.assert_allclose(places[2:], (1 + np.polynomial.legendre.leggauss(enough)[0]) / 2)
+    monkeypatch.setattr(
+        interval_module.Interval, "_foresee", lambda self, start, way, count, fall, enough: (count, 0)
+    )
+    again = priority_field(adam.trajectory.at([0, 60]), adam.losses, {"all": "*"}, **asked, tolerance=3e-3)
+    np.testing.assert_array_equal(field.values, again.values)
+    assert len(places) > 2 * (enough + 2)

@@ -2,6 +2,8 @@
 
 It loads the checkpoints, takes the derivatives of the rule, and checks that losses and derivatives are finite. The
 path rule starts with two nodes of Gauss-Legendre quadrature and doubles them until credit and loss change agree.
+How many nodes that takes is found by the derivative along the whole way, which costs two forward passes a node, so
+that the layers are not differentiated at nodes that turn out too few.
 """
 
 from collections.abc import Mapping, Sequence
@@ -118,10 +120,10 @@ class Interval:
     def _measure(self, index: int) -> dict[str, Tensor]:
         return self.counted(index)[0]
 
-    def counted(self, index: int) -> tuple[dict[str, Tensor], int]:
+    def counted(self, index: int) -> tuple[dict[str, Tensor], float]:
         """The measurement of one interval, and at how many points it took derivatives."""
         start = self.tensors(index)
-        points = 1
+        points = 1.0
         if self.rule == "gradient":
             losses, credit = self._first_order(start, index)
             self._check_losses(losses, index)
@@ -162,28 +164,51 @@ class Interval:
         end: Parameters,
         before: Float[Tensor, " events"],
         after: Float[Tensor, " events"],
-    ) -> tuple[Float[Tensor, "groups events"], int]:
+    ) -> tuple[Float[Tensor, "groups events"], float]:
         """Credit along the way of the parameters, of as many nodes as bring its sum to the fall of the loss.
 
-        Second, at how many points it took derivatives, those of too few nodes included.
+        Second, at how many points it took derivatives, those of too few nodes included; a node that was only
+        foreseen counts as the share of one direction.
         """
         fall = before - after
-        enough = allowed_error(torch.stack([before, after], 1).cpu().numpy(), self.tolerance)[0]
+        enough = float(allowed_error(torch.stack([before, after], 1).cpu().numpy(), self.tolerance)[0])
         way = {name: value - end[name] for name, value in self.event_losses.parameters(start).items()}
         directions = self._directions(way)
-        count, points, sizes = 2, 0, dict[int, float]()
+        count, points, sizes = 2, 0.0, dict[int, float]()
         while True:
-            place, weight = np.polynomial.legendre.leggauss(count)
-            credit = torch.stack(
-                [
-                    (w / 2) * self._at(start, way, (1 + x) / 2, sizes).derivatives(directions)
-                    for x, w in zip(place.tolist(), weight.tolist(), strict=True)
-                ]
-            ).sum(0)
+            credit = self._integrate(start, way, count, directions, sizes)
             points += count
-            if float((credit.sum(0) - fall).norm()) <= enough or 2 * count > MOST_NODES:
+            if _misses(credit, fall) <= enough or 2 * count > MOST_NODES:
                 return credit, points
+            count, tried = self._foresee(start, way, 2 * count, fall, enough)
+            points += tried / len(directions)
+
+    def _integrate(
+        self, start: Parameters, way: Parameters, count: int, directions: list[Parameters], sizes: dict[int, float]
+    ) -> Float[Tensor, "groups events"]:
+        """Credit of each direction by quadrature of so many nodes."""
+        return torch.stack(
+            [
+                weight * self._at(start, way, place, sizes).derivatives(directions)
+                for place, weight in _nodes(count)
+            ]
+        ).sum(0)
+
+    def _foresee(
+        self, start: Parameters, way: Parameters, count: int, fall: Float[Tensor, " events"], enough: float
+    ) -> tuple[int, int]:
+        """How many nodes will be enough, by the derivative along the whole way; and how many were tried for it."""
+        beside, sizes, tried = self.event_losses.beside(start), dict[int, float](), 0
+        while 2 * count <= MOST_NODES:
+            credit = torch.zeros_like(fall)
+            for place, weight in _nodes(count):
+                at = {name: start[name] - place * moved for name, moved in way.items()}
+                credit += weight * Differences(beside, at, self._pieces, sizes).derivatives([way])[0]
+            tried += count
+            if _misses(credit[None], fall) <= enough:
+                break
             count *= 2
+        return count, tried
 
     def _at(
         self, start: Parameters, way: Parameters, place: float, sizes: dict[int, float]
@@ -258,6 +283,17 @@ def allowed_error(
     size = np.abs(losses).max(0)
     rounding = 10 * np.finfo(losses.dtype).eps * len(losses) ** 0.5 * np.maximum(size[:-1], size[1:])
     return np.maximum(tolerance * np.linalg.norm(np.diff(losses, axis=1), axis=0), rounding)
+
+
+def _nodes(count: int) -> list[tuple[float, float]]:
+    """Places and weights of Gauss-Legendre quadrature from 0 to 1."""
+    place, weight = np.polynomial.legendre.leggauss(count)
+    return [((1 + x) / 2, w / 2) for x, w in zip(place.tolist(), weight.tolist(), strict=True)]
+
+
+def _misses(credit: Float[Tensor, "groups events"], fall: Float[Tensor, " events"]) -> float:
+    """How far credit is from the fall of the loss, in norm over events."""
+    return float((credit.sum(0) - fall).norm())
 
 
 def _alike(kept: Tensor | None, now: Tensor) -> bool:
