@@ -33,7 +33,7 @@ from quantascope.training import loop
 SOURCE = "model.blocks=2 model.width=8 model.hidden=16 steps=12 optimizer.learning_rate=0.1 intervals=4 replays=2"
 FOREST = "training.steps=40 training.evaluate_every=10 training.checkpoints=[0,20,40] family.tasks=4 batch_size=32"
 COMPILED = "training.steps=6 model.width=8"
-GUIDED = "training.steps=6 model.blocks=7 model.width=8 model.hidden=16"
+GUIDED = "training.steps=6 model.blocks=9 model.width=8 model.hidden=16"
 FIT = "updates=6 parts=4"
 PREPARED = (
     f"train addition --out source --set {SOURCE} trained_on=training_100",

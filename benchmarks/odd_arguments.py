@@ -219,9 +219,7 @@ def judged(code: int, complaint: str) -> Outcome:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--calls", type=int, default=700, help="so many calls, spread over the commands; 0 for all"
-    )
+    parser.add_argument("--calls", type=int, default=700, help="so many calls over all commands; 0 for all")
     parser.add_argument("--seed", type=int, default=0, help="seed of the draw")
     parser.add_argument("--only", default="", help="make calls that contain this text only")
     parser.add_argument("--json", type=Path, help="write the counts to this file")
