@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench clean
+.PHONY: help setup demo test check bench page clean
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -38,6 +38,10 @@ bench: $(READY) ## the benchmarks: ratios measured side by side
 	$(BIN)/python benchmarks/qmodel_fit.py
 	$(BIN)/python benchmarks/artefact_reading.py
 	$(BIN)/python benchmarks/damage.py
+
+page: ## rebuild the explorer's page, with node
+	npm --prefix src/quantascope/explorer/page ci --silent
+	npm --prefix src/quantascope/explorer/page run build
 
 clean: ## remove the environment and all local runs
 	rm -rf $(VENV) runs

@@ -25,7 +25,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.func import grad, vmap
 
-from clusterings import (
+from quantascope.acquisition.learner import HSPLearner, learn
+from quantascope.claims.result import Estimate
+from quantascope.discovery import Factors, factorize, factorize_corrective, factorize_fingerprints
+from quantascope.discovery.field import PriorityField, Rule, priority_field
+from quantascope.discovery.nulls.baselines import side_by_side
+from quantascope.discovery.nulls.clusterings import (
     cluster_gradients_by_means,
     cluster_gradients_spectrally,
     cluster_nmf,
@@ -33,11 +38,6 @@ from clusterings import (
     cluster_svd,
     dominant_factor,
 )
-from quantascope.acquisition.learner import HSPLearner, learn
-from quantascope.claims.result import Estimate
-from quantascope.discovery import Factors, factorize, factorize_corrective, factorize_fingerprints
-from quantascope.discovery.field import PriorityField, Rule, priority_field
-from quantascope.discovery.nulls.baselines import side_by_side
 from quantascope.discovery.score import adjusted_mutual_information, best_match_f1, supports_of
 from quantascope.models import MLPConfig
 from quantascope.models.mlp import logits

@@ -47,9 +47,9 @@ COMMANDS = {
 CLAIMS = [
     "flat-acquisition", "composed-staircase", "child-parent-order", "acquisition-clock", "hsp-demand",
     "parameter-scaling", "data-scaling", "joint-frontier", "finite-size", "number-naming-data", "recover-quanta",
-    "ordering", "seed-stability", "recovered-qmodel", "message-interventions", "source-faithfulness",
-    "qmodel-frontier", "semantics", "compiled-qmodel", "guided-training", "guidance-data-efficiency",
-    "guidance-other-programs", "guidance-reliability",
+    "ordering", "seed-stability", "support-transfer", "recovered-qmodel", "message-interventions",
+    "source-faithfulness", "qmodel-frontier", "semantics", "compiled-qmodel", "guided-training",
+    "guidance-data-efficiency", "guidance-other-programs", "guidance-reliability",
 ]  # fmt: skip
 
 

@@ -169,6 +169,7 @@ def test_full_presets_have_at_least_three_runs_of_each_kind():
         "recover-quanta": 8,
         "ordering": 5,
         "seed-stability": 5,
+        "support-transfer": 15,
         "recovered-qmodel": 3,
         "message-interventions": 3,
         "source-faithfulness": 3,

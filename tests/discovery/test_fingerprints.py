@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from clusterings import dominant_factor
 from quantascope.discovery import factorize_fingerprints
 from quantascope.discovery.fingerprints import _neighbour_graph, communities, fingerprints
+from quantascope.discovery.nulls.clusterings import dominant_factor
 from quantascope.discovery.score import adjusted_mutual_information, best_match_f1, supports_of
 from quantascope.runs.errors import InvalidConfig
 

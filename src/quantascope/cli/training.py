@@ -25,8 +25,9 @@ def train(
     """Train one network and keep its run folder; an interrupted run is resumed.
 
     Args:
-        task: What to learn: number-naming, french, addition, roman, clock or FILE.py:task with a Transformer; hsp,
-            a forest of sparse parities, with an MLP; compiled, a program with a network of the shape of its graph.
+        task: What to learn: number-naming, french, addition, roman, clock, inflection or FILE.py:task with a
+            Transformer; hsp, a forest of sparse parities, with an MLP; compiled, a program with a network of the
+            shape of its graph.
         out: The run folder.
         config: JSON file with settings that differ from the default.
         set_: Change settings, as in --set steps=2000 (Transformer) or --set training.steps=2000 (hsp, compiled).

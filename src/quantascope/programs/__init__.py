@@ -13,7 +13,7 @@ from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.number_naming.task import task as number_naming
 from quantascope.tasks.sequence import SequenceTask
 
-BUILT_IN = ("english", "french", "addition", "roman", "clock")
+BUILT_IN = ("english", "french", "addition", "roman", "clock", "inflection")
 NUMBER_NAMING = "number-naming"
 """The task of the paper's source, which the English program writes too."""
 

@@ -38,6 +38,8 @@ def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
     return values
 
 
+EVERY_KEY = {"every_key": True}
+"""Context in which a config shows keys that it otherwise leaves out at their default."""
 Distinct = AfterValidator(_distinct)
 """For tuples of which every entry is a run of its own."""
 Seeds = Annotated[tuple[Seed, ...], Distinct]
@@ -79,12 +81,12 @@ class Config(BaseModel):
         """
         kinds = {key: value for key, value in changes.items() if key.split(".")[-1] == "kind"}
         rest = {key: value for key, value in changes.items() if key not in kinds}
-        values = self.model_dump(mode="json")
+        values = self.model_dump(mode="json", context=EVERY_KEY)
         for key in sorted(kinds, key=lambda key: key.count(".")):
             place, leaf = self._find(values, key)
             place.clear()
             place[leaf] = kinds[key]
-            values = self.parse(values).model_dump(mode="json")
+            values = self.parse(values).model_dump(mode="json", context=EVERY_KEY)
         for key, value in rest.items():
             place, leaf = self._find(values, key)
             place[leaf] = value
@@ -105,6 +107,19 @@ class Config(BaseModel):
     def hash(self) -> str:
         """Sixteen hex digits that identify this configuration."""
         return fingerprint(self.model_dump(mode="json"))
+
+
+def dotted(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings by dotted keys.
+
+    >>> dotted({"model": {"width": 8}, "steps": 3})
+    {'model.width': 8, 'steps': 3}
+    """
+    found: dict[str, Any] = {}
+    for key, value in settings.items():
+        inner = dotted(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+        found |= inner
+    return found
 
 
 def fingerprint(values: Any) -> str:

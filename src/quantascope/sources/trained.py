@@ -6,17 +6,18 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 import torch
-from pydantic import Field
+from pydantic import Field, model_serializer
 from torch import Tensor, nn
 
 from quantascope.models import Predictions, Transformer, TransformerConfig, predict
 from quantascope.models.device import CPU, find_device
 from quantascope.models.transformer import hidden_units
 from quantascope.programs import NUMBER_NAMING, find_task
-from quantascope.runs.config import Config, Count, Positive, Seed
+from quantascope.runs.config import EVERY_KEY, Config, Count, Positive, Seed, dotted
 from quantascope.runs.errors import DamagedArtefact
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory, is_run, read_run, read_settings
+from quantascope.sources.data_record import check_data, keep_data
 from quantascope.sources.losses import ModuleLosses
 from quantascope.sources.source import Source
 from quantascope.sources.user_file import check_named, keep_file
@@ -24,6 +25,7 @@ from quantascope.tasks.events import Events
 from quantascope.tasks.sequence import SequenceTask
 from quantascope.training import (
     History,
+    Minibatches,
     Objective,
     OptimizerConfig,
     Pace,
@@ -41,7 +43,7 @@ MAKE = "quantascope train TASK --out RUN"
 
 
 class SourceConfig(Config):
-    """A Transformer on the full batch of a task's training events; by default the paper's reference source.
+    """A Transformer on a task's training events, all at once or in minibatches; by default the paper's source.
 
     Checkpoints are kept at the ends of equal intervals, where priority is measured, and at `replays` even steps,
     which a Q-model replays.
@@ -57,7 +59,17 @@ class SourceConfig(Config):
     schedule: ScheduleConfig = ScheduleConfig()
     intervals: Annotated[Positive, Field(le=MOST_CHECKPOINTS)] = 40
     replays: Annotated[Count, Field(le=MOST_CHECKPOINTS)] = 200
+    batch: Positive | None = None
+    """Examples of an update; None for all."""
     seed: Seed = 0
+
+    @model_serializer(mode="wrap")
+    def _without_full_batch(self, handler: Any, info: Any) -> dict[str, Any]:
+        """Configs from before there were minibatches keep their hashes."""
+        values = handler(self)
+        if self.batch is None and info.context != EVERY_KEY:
+            del values["batch"]
+        return values
 
     @property
     def interval_steps(self) -> list[int]:
@@ -89,7 +101,8 @@ class SourceConfig(Config):
 
 def read_source_config(file: Path | None, *, task: str, seed: int | None) -> SourceConfig:
     """The source that a JSON file describes, or the paper's; of this task, with another seed if one is given."""
-    config = SourceConfig.parse({"task": task, **read_settings(file)})
+    suggested = SourceConfig.parse({"task": task, **find_task(task).settings})
+    config = suggested.replace(dotted(read_settings(file)))
     return config if seed is None else config.replace({"seed": seed})
 
 
@@ -110,10 +123,12 @@ def train_source(
     keep_file(run, config.task, KEPT_TASK)
 
     def make(run: RunDirectory) -> None:
+        keep_data(run, task)
         events = task.events(task.panel(config.trained_on)).to(where)
+        batches = Minibatches(events, config.batch, config.seed) if config.batch else lambda step: events
         history = train(
             config.build(task).to(where),
-            batches=lambda step: events,
+            batches=batches,
             objective=OBJECTIVE,
             config=config.training,
             seed=config.seed,
@@ -131,7 +146,8 @@ def train_source(
 def check_source(config: SourceConfig) -> None:
     """Refuse a source that cannot be trained: impossible settings, no such panel, too little memory."""
     task, training = find_task(config.task), config.training
-    tokens = len(task.events(task.panel(config.trained_on)).rows)
+    events = task.events(task.panel(config.trained_on))
+    tokens = len(events.rows) if config.batch is None else config.batch * events.tokens.shape[1]
     parameters = count_parameters(lambda: config.build(task))
     activations = tokens * config.model.activations
     check_training(parameters, training.optimizer, what=config.model.size, activations=activations)
@@ -141,7 +157,9 @@ def read_source(path: Path, *, task: str | None = None, device: str | torch.devi
     """The trained source in a run folder; a task in a file runs only if it is named, and is the one kept there."""
     where, config = find_device(device), _trained_config(path)
     named = check_named(path / KEPT_TASK, config.task, task, option="--task")
-    return _source(config, path, find_task(named), where)
+    found = find_task(named)
+    check_data(path, found)
+    return _source(config, path, found, where)
 
 
 def planned_steps(path: Path) -> tuple[int, ...]:
@@ -187,7 +205,7 @@ def _source(config: SourceConfig, path: Path, task: SequenceTask, device: torch.
         model_at=model_at,
         replay_steps=tuple(config.replay_steps) if config.replays else (),
         hidden_units=hidden_units(config.model),
-        step_loss=history.train_loss[1:],
+        step_loss=history.train_loss[1:] if config.batch is None else None,
         device=device,
     )
 
@@ -202,10 +220,10 @@ OBJECTIVE = Objective(forward=lambda model, events: model(events), terms={"cross
 
 def source_summary(source: Source) -> dict[str, Any]:
     """What became of the training, in three numbers."""
-    assert source.step_loss is not None
+    history = History.load(source.folder / METRICS, made_by=source.identity)
     return {
         "steps": source.steps[-1],
-        "train_loss": float(source.step_loss[-1]),
+        "train_loss": float(history.train_loss[-1]),
         "rising_share": source.rising_share,
     }
 

@@ -106,12 +106,16 @@ class Events:
         """
         if len(examples) and not 0 <= int(examples.min()) <= int(examples.max()) < len(self):
             raise InvalidConfig(f"there are examples 0 to {len(self) - 1}, and {examples.tolist()} are asked for")
-        order = self.example.argsort(stable=True)
+        order = self._order
         count = torch.bincount(self.example, minlength=len(self))
         first = (count.cumsum(0) - count)[examples]
         own = count[examples]
         within = torch.arange(int(own.sum()), device=own.device) - (own.cumsum(0) - own).repeat_interleave(own)
         return order[first.repeat_interleave(own) + within]
+
+    @cached_property
+    def _order(self) -> Int[Tensor, " events"]:
+        return self.example.argsort(stable=True)
 
     def taken(self, examples: Int[Tensor, " chosen"]) -> "Events":
         """The events of any examples, in their order: a minibatch.

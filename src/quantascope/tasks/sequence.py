@@ -13,6 +13,7 @@ from quantascope.quanta.properties import Properties
 from quantascope.runs.errors import InvalidConfig, QuantascopeError, message_of, one_line
 from quantascope.runs.isolation import Ended, Progress, run_isolated, time_limit
 from quantascope.tasks.events import Events
+from quantascope.tasks.packaged import PackagedData
 from quantascope.tasks.task import Roles
 
 PAD, BOS, SEP = "PAD", "BOS", "SEP"
@@ -57,6 +58,10 @@ class SequenceTask:
     """Properties of which it is asked whether any single unit detects them."""
     pool: Callable[[int, int], Sequence[Any]] | None = None
     """So many inputs outside every panel, by a seed: a Q-model may be fitted on them without answers."""
+    data: Callable[[], PackagedData] | None = None
+    """The data that the panels come from, if a package carries them; a run records which."""
+    settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Settings with which a source of this task is trained, unless it is told otherwise."""
     whole: tuple[str, ...] = ()
     """Panels that are asked whole, although they share inputs with the training panel."""
 

@@ -4,6 +4,7 @@ from quantascope.training.audit import Finding, audit
 from quantascope.training.history import History
 from quantascope.training.hub_audit import audit_hub
 from quantascope.training.loop import Evaluation, Pace, TrainingConfig, train
+from quantascope.training.minibatches import Minibatches
 from quantascope.training.objective import GradientOf, Objective, Term
 from quantascope.training.optimizer import OptimizerConfig, ScheduleConfig
 from quantascope.training.recorder import Recorder
@@ -14,6 +15,7 @@ __all__ = [
     "Finding",
     "GradientOf",
     "History",
+    "Minibatches",
     "Objective",
     "OptimizerConfig",
     "Pace",

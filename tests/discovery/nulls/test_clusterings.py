@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from clusterings import (
+from quantascope.discovery import Factors
+from quantascope.discovery.nulls.clusterings import (
     cluster_gradients_by_means,
     cluster_gradients_spectrally,
     cluster_nmf,
@@ -12,7 +13,6 @@ from clusterings import (
     cosines,
     dominant_factor,
 )
-from quantascope.discovery import Factors
 from quantascope.discovery.score import adjusted_mutual_information
 
 

@@ -1,0 +1,117 @@
+"""Methods that propose sets of events, each a candidate for a computation that its events share.
+
+All see the same source: its priority field along the path, the gradients of its events at the last checkpoint, and
+its loss curves. Clusterings are told how many factors there are. Random sets are the null: each has as many events
+of every output word as a factor has.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+
+from quantascope.discovery.corrective import factorize_corrective
+from quantascope.discovery.factorize import factorize
+from quantascope.discovery.factors import Factors
+from quantascope.discovery.field import PriorityField
+from quantascope.discovery.fingerprints import factorize_fingerprints
+from quantascope.discovery.nulls.baselines import side_by_side
+from quantascope.discovery.nulls.clusterings import (
+    cluster_gradients_by_means,
+    cluster_gradients_spectrally,
+    cluster_nmf,
+    cluster_rows,
+)
+from quantascope.discovery.score import supports_of
+from quantascope.runs.errors import InvalidConfig
+from quantascope.sources.losses import TiedLosses
+from quantascope.sources.source import Source
+
+Sets = Bool[np.ndarray, "sets events"]
+LEAST_EVENTS = 24
+MOST_SHARE = 0.8
+
+
+@dataclass(frozen=True, eq=False)
+class Proposer:
+    """What a method may look at; `known` are sets that come from elsewhere, such as a program's quanta."""
+
+    source: Source
+    priority: PriorityField
+    word: Int[np.ndarray, " events"]
+    threshold: float = 0.03
+    seed: int = 0
+    known: Mapping[str, Sets] = field(default_factory=dict)
+
+    def propose(self, method: str) -> Sets:
+        """The sets of a method that are large enough to be halved and small enough to have controls."""
+        if method not in METHODS and method not in self.known:
+            names = ", ".join([*METHODS, *self.known])
+            raise InvalidConfig(f"no method '{method}' proposes sets; there are {names}")
+        sets = self.known[method] if method in self.known else METHODS[method](self)
+        size = sets.sum(1)
+        return sets[(size >= LEAST_EVENTS) & (size <= MOST_SHARE * sets.shape[1])]
+
+    @cached_property
+    def factors(self) -> Factors:
+        """The paper's factors."""
+        return factorize(self.priority.values, threshold=self.threshold)
+
+    @property
+    def clusters(self) -> int:
+        """The number that clusterings are told."""
+        return max(2, len(self.factors))
+
+    @cached_property
+    def gram(self) -> Float[np.ndarray, "events events"]:
+        """Inner products of the events' gradients at the last checkpoint."""
+        return gradient_gram(self.source)
+
+    def random_sets(self) -> Sets:
+        """For each factor, random events with as many of every output word."""
+        rng = np.random.default_rng([self.seed, 1])
+        drawn = np.zeros_like(self.factors.supports)
+        for row, support in zip(drawn, self.factors.supports, strict=True):
+            for word in np.unique(self.word[support]):
+                own = np.flatnonzero(self.word == word)
+                row[rng.choice(own, int(support[own].sum()), replace=False)] = True
+        return drawn
+
+
+METHODS: dict[str, Callable[[Proposer], Sets]] = {
+    "factors": lambda seen: seen.factors.supports,
+    "corrective": lambda seen: factorize_corrective(seen.priority.values).supports,
+    "fingerprints": lambda seen: factorize_fingerprints(seen.priority.values).supports,
+    "spectral": lambda seen: supports_of(cluster_gradients_spectrally(seen.gram, seen.clusters)),
+    "kmeans": lambda seen: supports_of(cluster_gradients_by_means(seen.gram, seen.clusters)),
+    "nmf": lambda seen: supports_of(cluster_nmf(side_by_side(seen.priority.values), seen.clusters)),
+    "loss_curves": lambda seen: supports_of(cluster_rows(seen.priority.losses.astype(np.float64), seen.clusters)),
+    "words": lambda seen: supports_of(seen.word),
+    "random": Proposer.random_sets,
+}
+"""The paper's factors, variants of them, clusterings, the output words, and the null."""
+
+
+def gradient_gram(source: Source) -> Float[np.ndarray, "events events"]:
+    """Inner products of the gradients of all training events at the last checkpoint, one example at a time."""
+    end = source.trajectory.load(len(source.trajectory) - 1)
+    losses = TiedLosses.of(source.losses, end)
+    at = losses.parameters(losses.tensors(end))
+    leaves = {name: value.detach().requires_grad_() for name, value in at.items()}
+    examples, rows = source.examples(), []
+    for place in range(len(examples)):
+        own = losses(leaves, examples[place : place + 1])
+        found = torch.autograd.grad(
+            own, list(leaves.values()), torch.eye(len(own)), is_grads_batched=True, materialize_grads=True
+        )
+        rows.append(torch.cat([one.flatten(1) for one in found], 1))
+    gradients = torch.cat(rows)
+    return (gradients @ gradients.T).double().numpy()
+
+
+def drawn_sets(sets: Sets, most: int, rng: np.random.Generator) -> Bool[np.ndarray, "drawn events"]:
+    """At most so many of the sets, drawn at random and in their order."""
+    return sets[np.sort(rng.permutation(len(sets))[:most])]

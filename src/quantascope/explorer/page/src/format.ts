@@ -1,0 +1,50 @@
+/** Numbers and words as they are shown. */
+
+const MINUS = "−";
+
+/** Three significant digits, with a real minus; whole numbers whole. */
+export function number(value: number | null | undefined, digits = 3): string {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : `${MINUS}∞`;
+  if (Number.isInteger(value)) return grouped(value);
+  const size = Math.abs(value);
+  if (size >= 1e6 || size < 1e-4) return value.toExponential(digits - 1).replace("-", MINUS);
+  if (size >= 10 ** digits) return grouped(Math.round(value));
+  return Number(value.toPrecision(digits)).toString().replace("-", MINUS);
+}
+
+export function percent(value: number | null | undefined): string {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  const size = Math.abs(value);
+  return `${(100 * value).toFixed(size > 0 && size < 0.1 ? 1 : 0)} %`.replace("-", MINUS);
+}
+
+export function signed(value: number | null | undefined): string {
+  const shown = number(value);
+  return value !== null && value !== undefined && value > 0 ? `+${shown}` : shown;
+}
+
+export function count(amount: number, singular: string, plural = `${singular}s`): string {
+  return `${grouped(amount)} ${amount === 1 ? singular : plural}`;
+}
+
+/** White space and control characters made visible; anything else as it is. */
+export function visible(token: string): string {
+  return token
+    .replace(/ /g, "␣")
+    .replace(/\n/g, "⏎")
+    .replace(/\t/g, "⇥")
+    .replace(/[\u0000-\u001f\u007f]/g, (character) => String.fromCharCode(0x2400 + (character.charCodeAt(0) % 0x7f)))
+    .replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (character) => `U+${character.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+export function shortened(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
+}
+
+function grouped(value: number): string {
+  return Math.round(value)
+    .toString()
+    .replace(/\B(?=(\d{3})+(?!\d))/g, "\u202f")
+    .replace("-", MINUS);
+}

@@ -1,0 +1,125 @@
+/** One quantum: when it was acquired, what it is for, what it is made of and what it is connected to. */
+import { useMemo } from "preact/hooks";
+import { useData } from "../data/client";
+import type { EventPage, OneQuantum, Run, Which } from "../data/shapes";
+import { count, number, percent } from "../format";
+import { change, link, useRoute } from "../router";
+import { Chart } from "../ui/Chart";
+import { EventList } from "../ui/EventList";
+import { Facts, Panel, Shown, Title } from "../ui/States";
+import { cumulative } from "./Training";
+
+const WHICH: [Which, string][] = [
+  ["strongest", "Strongest"],
+  ["borderline", "Borderline"],
+  ["absent", "Without it"],
+];
+
+export function QuantumView({ run, name }: { run: Run; name: string }) {
+  const found = useData<OneQuantum>(`runs/${run.id}/quantum`, { name });
+  return <Shown of={found}>{(one) => <Known run={run} one={one} />}</Shown>;
+}
+
+function Known({ run, one }: { run: Run; one: OneQuantum }) {
+  const { quantum } = one;
+  const lines = useMemo(() => [{ label: quantum.name, values: [0, ...cumulative(one.curve)], hue: 0, width: 2.25 }], [one]);
+  const says = quantum.description;
+  return (
+    <>
+      <Title
+        title={quantum.name}
+        aside={
+          <>
+            <a class="button" href={link("quanta")} style={{ textDecoration: "none" }}>
+              All quanta
+            </a>
+            <a class="button primary" href={link("intervene", "", { units: `ablate ${quantum.name}` })} style={{ textDecoration: "none" }}>
+              See what happens without it
+            </a>
+          </>
+        }
+      >
+        {says?.text ?? `Typical tokens: ${quantum.words}`}
+      </Title>
+      <Panel>
+        <Facts
+          facts={[
+            ["layer", quantum.layer],
+            ["acquired by step", number(quantum.acquired)],
+            ["demand", percent(quantum.demand)],
+            ["complexity", number(quantum.complexity)],
+            ["explained", percent(quantum.explained)],
+            ...(says ? ([["F1 of the description", number(says.f1), `always true ${number(says.always_true)}`]] as [string, string, string][]) : []),
+          ]}
+        />
+      </Panel>
+      <div class="columns">
+        <div class="stack span-8">
+          <Panel title="Acquisition">
+            <Chart label={`Share of ${quantum.name} acquired by step`} x={one.bounds} xLabel="step" yLabel="share acquired" lines={lines} yRange={[0, 1.02]} height={210} marker={quantum.acquired} />
+          </Panel>
+          <Events run={run} name={quantum.name} />
+        </div>
+        <div class="stack span-4">
+          <Links title="Parents" names={one.parents} none="It reads from no other quantum." />
+          <Links title="Children" names={one.children} none="No other quantum reads from it." />
+          <Panel title="Writers" aside={count(one.writers.length, "writer")}>
+            {one.writers.length ? (
+              <ul class="units scroll" tabIndex={0} aria-label="Writers">
+                {one.writers.map((writer) => (
+                  <li key={writer.name}>
+                    <span class="mono">{writer.name}</span>
+                    <span />
+                    {writer.description && <bdi class="says">{writer.description}</bdi>}
+                  </li>
+                ))}
+              </ul>
+            ) : (
+              <span class="muted">Writers are known once a Q-model is fitted.</span>
+            )}
+          </Panel>
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Links({ title, names, none }: { title: string; names: string[]; none: string }) {
+  return (
+    <Panel title={title}>
+      {names.length ? (
+        <div class="row">
+          {names.map((name) => (
+            <a key={name} class="chip" href={link("quanta", name)}>
+              {name}
+            </a>
+          ))}
+        </div>
+      ) : (
+        <span class="muted">{none}</span>
+      )}
+    </Panel>
+  );
+}
+
+function Events({ run, name }: { run: Run; name: string }) {
+  const { query } = useRoute();
+  const which = WHICH.find(([key]) => key === query["events"])?.[0] ?? "strongest";
+  const found = useData<EventPage>(`runs/${run.id}/events`, { name, which });
+  return (
+    <Panel
+      title="Events in context"
+      aside={
+        <span class="segments">
+          {WHICH.map(([key, title]) => (
+            <button key={key} aria-pressed={key === which} onClick={() => change({ events: key })}>
+              {title}
+            </button>
+          ))}
+        </span>
+      }
+    >
+      <Shown of={found}>{({ events }) => <EventList events={events} unit="priority" />}</Shown>
+    </Panel>
+  );
+}

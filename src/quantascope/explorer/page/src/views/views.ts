@@ -1,0 +1,10 @@
+/** The views, in the order of their number keys. */
+export const VIEWS = [
+  ["training", "Training"],
+  ["quanta", "Quanta"],
+  ["trace", "Trace"],
+  ["intervene", "Intervene"],
+  ["claims", "Claims"],
+] as const;
+
+export type View = (typeof VIEWS)[number][0];

@@ -1,0 +1,39 @@
+"""Which packaged data a run was trained on, and a warning if others are installed when it is opened."""
+
+import warnings
+from pathlib import Path
+
+from quantascope.runs.artefact import read_record, write_record
+from quantascope.runs.run_directory import RunDirectory
+from quantascope.tasks.sequence import SequenceTask
+
+DATA = "data.json"
+
+
+class OtherData(UserWarning):
+    """The installed data are not those that a run was trained on."""
+
+
+def keep_data(run: RunDirectory, task: SequenceTask) -> None:
+    """Record package, version and digest of the data of a task, or compare with the record."""
+    if task.data is None:
+        return
+    if (run.path / DATA).exists():
+        check_data(run.path, task)
+        return
+    found = task.data()
+    record = {"package": found.package, "version": found.version, "content": found.digest}
+    write_record(run.path / DATA, record, made_by=run.hash)
+
+
+def check_data(path: Path, task: SequenceTask) -> None:
+    """Warn if the digest of the installed data is not the recorded one."""
+    if task.data is None or not (path / DATA).is_file():
+        return
+    kept, found = read_record(path / DATA, made_by=None), task.data()
+    if kept["content"] != found.digest:
+        made = f"{kept['package']} {kept['version']} ({kept['content']})"
+        says = (
+            f"{path} was trained on {made}, and {found.label} is installed; install {kept['version']} for the same"
+        )
+        warnings.warn(says, OtherData, stacklevel=2)

@@ -1,0 +1,82 @@
+"""The quick preset of the support-transfer claim, and what it asks of a source."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from quantascope.claims.claim import reproduce
+from quantascope.claims.register import CLAIMS
+from quantascope.claims.support_transfer import correlation
+from quantascope.discovery.measure import measure_field
+from quantascope.discovery.transfer import Proposer
+from quantascope.runs.errors import InvalidConfig
+
+CLAIM = CLAIMS["support-transfer"]
+
+
+@pytest.fixture(scope="module")
+def reproduction(tmp_path_factory):
+    with ThreadPoolExecutor(1) as engine:
+        folder = tmp_path_factory.mktemp("transfer") / "quick"
+        return reproduce(CLAIM, CLAIM.presets["quick"], preset="quick", folder=folder, engine=engine)
+
+
+def test_every_kind_of_source_is_scored_beside_random_sets(reproduction):
+    figures = reproduction.result.figures
+    for kind, methods in (("number_naming", ("factors", "words", "random")), ("flat", ("units", "random"))):
+        for method in methods:
+            assert figures[f"transfer_{kind}_{method}"].values
+    expected = figures["word_transfer_flat_units"].mean - figures["word_transfer_flat_random"].mean
+    assert figures["beyond_random_flat_units"].mean == pytest.approx(expected)
+    assert "child_to_parent_two_levels" in figures
+    assert "child_to_parent_flat" not in figures
+
+
+def test_factors_are_raised_lowered_and_raised_at_fixed_weight_outside(reproduction):
+    transfer = reproduction.evidence["number-naming-0"].transfer
+    raised, lowered, outside = (transfer.of("factors", change) for change in ("raised", "lowered", "outside"))
+    assert len(raised) == len(lowered) == len(outside) > 0
+    assert all(one.taught > 0 for one in (*raised, *outside))
+    assert all(one.taught < 0 for one in lowered)
+
+
+def test_a_repeated_reproduction_trains_nothing(reproduction, monkeypatch):
+    monkeypatch.setattr("quantascope.sources.retraining.train", None)
+    with ThreadPoolExecutor(1) as engine:
+        again = reproduce(CLAIM, reproduction.config, preset="quick", folder=reproduction.folder, engine=engine)
+    assert again.result.figures == reproduction.result.figures
+
+
+def test_the_figure_shows_every_panel(reproduction, drawn):
+    drawn(reproduction)
+
+
+def test_the_cost_counts_every_training():
+    config = CLAIM.presets["full"]
+    jobs = CLAIM.runs(config)
+    # The source and even weights, nine methods of three sets, and factors cut twice and changed in two more ways.
+    assert jobs["number-naming-0"].trainings == 2 + 9 * 3 + 3 * (2 + 2)
+    assert CLAIM.steps(jobs["number-naming-0"]) == 40 * 1500
+    one, two = (CLAIM.cost(jobs.values(), workers, "cpu") for workers in (1, 2))
+    assert one.seconds == pytest.approx(2 * two.seconds)
+
+
+def test_random_sets_have_as_many_events_of_each_word_as_the_factors(tiny_source):
+    word = tiny_source.events().target.numpy()
+    seen = Proposer(tiny_source, measure_field(tiny_source, "path"), word, threshold=0.02)
+    for support, drawn in zip(seen.factors.supports, seen.random_sets(), strict=True):
+        assert (np.bincount(word[support], minlength=50) == np.bincount(word[drawn], minlength=50)).all()
+        assert not (support == drawn).all() or support.all()
+
+
+def test_an_unknown_method_is_refused_by_name(tiny_source):
+    word = tiny_source.events().target.numpy()
+    seen = Proposer(tiny_source, measure_field(tiny_source, "path"), word)
+    with pytest.raises(InvalidConfig, match="no method 'guess' proposes sets; there are factors"):
+        seen.propose("guess")
+
+
+def test_correlations_leave_out_what_is_not_known():
+    assert correlation([(0.0, 0.0), (1.0, 2.0), (2.0, 4.0), (3.0, float("nan"))]) == pytest.approx(1)
+    assert np.isnan(correlation([(0.0, 0.0), (1.0, 1.0)]))
