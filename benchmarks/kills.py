@@ -1,6 +1,7 @@
 """Kill every command again and again, resume it, and compare every byte with a run that nobody killed.
 
     python benchmarks/kills.py             every command: at each fsync and rename, at random moments, its workers
+    python benchmarks/kills.py --most 40   at no more than 40 of its syncs and renames, drawn with a seed
     python benchmarks/kills.py --quick     a few kills of each command, as the test-suite makes them
 
 Each command starts from a copy of the same folder. A child process runs it and is ended by SIGKILL. The command
@@ -32,7 +33,7 @@ from quantascope.training import loop
 SOURCE = "model.blocks=2 model.width=8 model.hidden=16 steps=12 optimizer.learning_rate=0.1 intervals=4 replays=2"
 FOREST = "training.steps=40 training.evaluate_every=10 training.checkpoints=[0,20,40] family.tasks=4 batch_size=32"
 COMPILED = "training.steps=6 model.width=8"
-GUIDED = "training.steps=6 model.blocks=7 model.width=8 model.hidden=16"
+GUIDED = "training.steps=6 model.blocks=9 model.width=8 model.hidden=16"
 FIT = "updates=6 parts=4"
 PREPARED = (
     f"train addition --out source --set {SOURCE} trained_on=training_100",
@@ -44,7 +45,7 @@ COMMANDS = {
     "train a source": f"train addition --out new --set {SOURCE} trained_on=training_100",
     "train hsp": f"train hsp --out new --set {FOREST}",
     "train compiled": f"train compiled --program roman --out new --set {COMPILED} trained_on=training_100",
-    "guide": f"guide --teacher teacher --out new --set {GUIDED}",
+    "guide": f"guide --teacher teacher --weak-teacher --out new --set {GUIDED}",
     "discover": "discover source --rule gradient --workers 1",
     "fit": f"fit source --preset distilled --set {FIT} pool.inputs=6",
     "explain": "explain source --workers 1 --permutations 1",
@@ -186,16 +187,18 @@ def lost(command: str, prepared: Path, expected: dict[str, bytes], kill: Kill) -
     return None
 
 
-def kills(ended: Ended, *, quick: bool, workers: bool, draw: random.Random) -> list[Kill]:
+def kills(ended: Ended, *, most: int | None, quick: bool, workers: bool, draw: random.Random) -> list[Kill]:
     """Kills of a command that passes so many moments and takes so long undisturbed."""
     every = [Kill(at=moment, after=after) for moment in range(1, ended.moments + 1) for after in (False, True)]
-    chosen = draw.sample(every, min(len(every), 3 if quick else 40))
+    chosen = draw.sample(every, min(len(every), most or len(every)))
     timed = [Kill(seconds=draw.uniform(0, ended.seconds)) for _ in range(1 if quick else 6)]
     ended_workers = [Kill(seconds=draw.uniform(0, ended.seconds), worker=True) for _ in range(0 if quick else 4)]
     return [*chosen, *timed, *(ended_workers if workers else [])]
 
 
-def survey(names: list[str], *, quick: bool, seed: int = 0) -> Iterator[tuple[str, Kill, str | None]]:
+def survey(
+    names: list[str], *, most: int | None = None, quick: bool = False, seed: int = 0
+) -> Iterator[tuple[str, Kill, str | None]]:
     """Every kill of these commands, and what it cost."""
     draw = random.Random(seed)
     with tempfile.TemporaryDirectory() as temporary:
@@ -213,19 +216,20 @@ def survey(names: list[str], *, quick: bool, seed: int = 0) -> Iterator[tuple[st
             whole = run(command, folder)
             if whole.code or "Traceback" in whole.complaint:
                 raise SystemExit(f"{command}: {whole.complaint}")
-            for kill in kills(whole, quick=quick, workers="--workers" in command, draw=draw):
+            for kill in kills(whole, most=most, quick=quick, workers="--workers" in command, draw=draw):
                 yield name, kill, lost(command, prepared, contents(folder), kill)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a few kills of the commands that need no workers")
-    parser.add_argument("--only", choices=COMMANDS, help="one command")
+    parser.add_argument("--most", type=int, help="at most so many syncs and renames of a command")
+    parser.add_argument("--only", choices=COMMANDS, nargs="+", help="some commands")
     parser.add_argument("--json", type=Path, help="write the counts to this file")
     asked = parser.parse_args()
-    names = [asked.only] if asked.only else list(QUICK if asked.quick else COMMANDS)
+    names = asked.only or list(QUICK if asked.quick else COMMANDS)
     counts = {name: {"kills": 0, "lost": 0} for name in names}
-    for name, kill, cost in survey(names, quick=asked.quick):
+    for name, kill, cost in survey(names, most=3 if asked.quick else asked.most, quick=asked.quick):
         counts[name]["kills"] += 1
         counts[name]["lost"] += cost is not None
         if cost:

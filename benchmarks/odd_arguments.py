@@ -1,7 +1,7 @@
 """Give every command odd arguments: each must end in a result or in one line that says what is wrong.
 
-    python benchmarks/odd_arguments.py              every option and every setting, some thousand calls
-    python benchmarks/odd_arguments.py --every 20   each twentieth of them
+    python benchmarks/odd_arguments.py              700 calls, drawn with a seed, evenly over the commands
+    python benchmarks/odd_arguments.py --calls 0    every option and every setting, some thousand calls
 
 Each call runs in a process of its own, from a copy of a prepared folder, with limits on processor time and memory.
 A call is a defect if it prints a traceback, ends by a signal, complains in several lines, asks for more memory
@@ -11,8 +11,10 @@ steps) are counted apart.
 
 import argparse
 import collections
+import itertools
 import json
 import os
+import random
 import resource
 import shutil
 import sys
@@ -96,6 +98,7 @@ SETTINGS = {
     "fit source --set updates=4 parts=2": RecoveredFit(),
     **{f"reproduce {name} --out new --set": claim.presets["quick"] for name, claim in CLAIMS.items()},
 }
+NAMED = {command.split()[0] for command in (*OPTIONS, *PLACES, *SETTINGS)} - {"{}"}
 ODD = {
     bool: ("2", '"x"', "null"),
     int: ("-1", "0", "1000000000", f"1{'0' * 30}", "1.5", "null", "[]"),
@@ -133,6 +136,17 @@ def calls() -> Iterator[list[str]]:
             for odd in ODD[type(value)]:
                 kept = [word for word in command.split() if not word.startswith(f"{key}=")]
                 yield [*kept, f"{key}={odd}"]
+
+
+def sample(every: list[list[str]], count: int, seed: int) -> list[list[str]]:
+    """So many calls, in turn of each command as long as it has any; all if the count is 0."""
+    by_command: dict[str, list[list[str]]] = {}
+    for call in every:
+        by_command.setdefault(call[0] if call[0] in NAMED else "", []).append(call)
+    draw = random.Random(seed)
+    waiting = [draw.sample(own, len(own)) for own in by_command.values()]
+    turns = (call for turn in itertools.zip_longest(*waiting) for call in turn if call is not None)
+    return list(itertools.islice(turns, count or None))
 
 
 def _leaves(config: BaseModel, prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -205,11 +219,12 @@ def judged(code: int, complaint: str) -> Outcome:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--every", type=int, default=1, help="make each n-th call only")
+    parser.add_argument("--calls", type=int, default=700, help="so many calls over all commands; 0 for all")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the draw")
     parser.add_argument("--only", default="", help="make calls that contain this text only")
     parser.add_argument("--json", type=Path, help="write the counts to this file")
     asked = parser.parse_args()
-    chosen = [call for call in list(calls())[:: asked.every] if asked.only in " ".join(call)]
+    chosen = sample([call for call in calls() if asked.only in " ".join(call)], asked.calls, asked.seed)
     counts: collections.Counter[str] = collections.Counter()
     with tempfile.TemporaryDirectory() as temporary:
         prepared, folder = Path(temporary) / "prepared", Path(temporary) / "called"
@@ -225,6 +240,7 @@ def main() -> int:
             counts[found.kind] += 1
             if found.is_defect:
                 print(f"{found.kind}: {' '.join(call)[:300]!r}\n    {found.complaint[-400:]!r}", flush=True)
+    print(f"{dict(collections.Counter(call[0][:20] for call in chosen))}")
     print(f"{len(chosen)} calls: {', '.join(f'{count} {kind}' for kind, count in counts.most_common())}")
     if asked.json:
         asked.json.write_text(json.dumps({"calls": len(chosen), **counts}, indent=2) + "\n")

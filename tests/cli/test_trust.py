@@ -109,7 +109,7 @@ def test_a_full_output_and_a_plain_one_end_in_one_line():
     with Path("/dev/full").open("w") as full:
         done = command("simulate", "--depth", "3", stdout=full, stderr=subprocess.PIPE)
     assert done.returncode == 2
-    assert done.stderr == "quantascope: No space left on device; free space, or mend permissions\n"
+    assert done.stderr == "quantascope: No space left on device; free space, or use another disk\n"
     ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
     done = command("simulate", "--depth", "3", capture_output=True, env=ascii_only)
     assert done.returncode == 0, done.stderr

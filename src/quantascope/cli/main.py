@@ -21,7 +21,7 @@ from quantascope.cli.dynamics import simulate
 from quantascope.cli.programs import compile, guide
 from quantascope.cli.training import train
 from quantascope.report.text import complain
-from quantascope.runs.errors import InvalidConfig, QuantascopeError
+from quantascope.runs.errors import InvalidConfig, QuantascopeError, storage_remedy
 from quantascope.runs.memory import is_out_of_memory
 
 COMMANDS = (
@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:
         _discard_output()
         named = f"{error.filename}: " if error.filename else ""
-        complain(f"{named}{error.strerror or error}; free space, or mend permissions")
+        complain(f"{named}{error.strerror or error}; {storage_remedy(error)}")
         return 2
 
 

@@ -4,6 +4,8 @@ Every message names the offending value and the remedy; the command line prints 
 with code 2. Anything else that is raised is a defect of quantascope.
 """
 
+import errno
+
 
 class QuantascopeError(Exception):
     """Base of all errors with a remedy on the user's side."""
@@ -35,6 +37,33 @@ class Diverged(QuantascopeError):
 
 class EngineFailed(QuantascopeError):
     """Work that could not be done because its worker or engine went away."""
+
+
+_REMEDIES = {
+    "free space, or use another disk": ("ENOSPC", "EDQUOT", "EFBIG"),
+    "mend permissions, or use a folder of your own": ("EACCES", "EPERM"),
+    "it cannot be changed; use another folder": ("EROFS", "ETXTBSY"),
+    "close other programs, or raise the limit of open files (ulimit -n)": ("EMFILE", "ENFILE"),
+    "use a shorter name": ("ENAMETOOLONG",),
+    "use a folder that is there": ("ENOENT", "ENOTDIR", "ENODEV", "ENXIO"),
+    "use another name": ("EISDIR", "EEXIST", "EINVAL", "EILSEQ"),
+    "mend the circle of links": ("ELOOP",),
+    "free memory": ("ENOMEM",),
+    "end other processes": ("EAGAIN",),
+    "check the disk": ("EIO", "ESTALE"),
+}
+_REMEDY_OF = {getattr(errno, name): text for text, names in _REMEDIES.items() for name in names}
+
+
+def storage_remedy(error: OSError) -> str:
+    """What to do about an error of the file system.
+
+    >>> storage_remedy(OSError(errno.ENOSPC, "No space left on device"))
+    'free space, or use another disk'
+    >>> storage_remedy(OSError("of a kind of its own"))
+    'use another folder'
+    """
+    return _REMEDY_OF.get(error.errno or 0, "use another folder")
 
 
 LONGEST_MESSAGE = 300

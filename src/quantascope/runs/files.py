@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from quantascope.runs.errors import DamagedArtefact, StorageFailed, UnreadableFile
+from quantascope.runs.errors import DamagedArtefact, StorageFailed, UnreadableFile, storage_remedy
 
 RUN_AGAIN = "move it away and run again"
 _KINDS = {
@@ -107,7 +107,7 @@ def opened(path: Path, remedy: str = RUN_AGAIN) -> Iterator[BinaryIO]:
 
 def unreadable(path: Path, error: OSError) -> UnreadableFile:
     """What is said of a file or folder that the system does not let us read; it may well be whole."""
-    return UnreadableFile(f"cannot read {path}: {error.strerror or error}; mend its permissions or the disk")
+    return UnreadableFile(f"cannot read {path}: {error.strerror or error}; {storage_remedy(error)}")
 
 
 def refuse_links(folder: Path) -> None:
@@ -142,9 +142,7 @@ def _storage(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise StorageFailed(
-            f"cannot write {path}: {error.strerror or error}; free space, mend permissions, or write elsewhere"
-        ) from error
+        raise StorageFailed(f"cannot write {path}: {error.strerror or error}; {storage_remedy(error)}") from error
 
 
 def _sync_folder(folder: Path) -> None:

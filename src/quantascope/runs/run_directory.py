@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from quantascope.runs.artefact import read_json, read_record, write_record
 from quantascope.runs.config import Config, differences, fingerprint
-from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch, StorageFailed
+from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch, StorageFailed, storage_remedy
 from quantascope.runs.files import refuse_links, remove_partials, unreadable
 from quantascope.runs.provenance import made_with
 
@@ -109,9 +109,7 @@ def locked(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
     except OSError as error:
-        raise StorageFailed(
-            f"cannot write to {folder}: {error.strerror}; mend permissions or write elsewhere"
-        ) from error
+        raise StorageFailed(f"cannot write to {folder}: {error.strerror}; {storage_remedy(error)}") from error
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -196,9 +194,7 @@ class RunDirectory:
             # Hidden files are our lock and what a killed process left half written.
             occupied = self.path.is_dir() and any(not f.name.startswith(".") for f in self.path.iterdir())
         except OSError as error:
-            raise StorageFailed(
-                f"cannot read {self.path}: {error.strerror}; mend permissions or choose another folder"
-            ) from error
+            raise StorageFailed(f"cannot read {self.path}: {error.strerror}; {storage_remedy(error)}") from error
         if occupied:
             raise DamagedArtefact(f"{self.path} holds files but no config.json; choose an empty or new folder")
         return False

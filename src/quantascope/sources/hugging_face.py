@@ -57,8 +57,13 @@ class HuggingFaceConfig(Config):
 
 
 def findings_folder(checkpoints: Path) -> Path:
-    """Where what is found in a series is kept."""
-    return checkpoints.with_name(checkpoints.name + SUFFIX)
+    """Where what is found in a series is kept: beside it, also if it is the current folder.
+
+    >>> findings_folder(Path("runs/series")), findings_folder(Path("/"))
+    (PosixPath('runs/series.quantascope'), PosixPath('/.quantascope'))
+    """
+    named = checkpoints.resolve() if checkpoints.name in ("", "..") else checkpoints
+    return named.parent / (named.name + SUFFIX)
 
 
 def hugging_face_source(

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from quantascope.models.hugging_face.families import FAMILIES
 from quantascope.runs.artefact import read_tensors
-from quantascope.runs.errors import DamagedArtefact, InvalidConfig, StorageFailed
+from quantascope.runs.errors import DamagedArtefact, InvalidConfig, StorageFailed, storage_remedy
 
 _RESTORE = "restore it, or save it again with save_pretrained"
 
@@ -40,7 +40,7 @@ def save_pretrained(module: nn.Module, folder: Path) -> None:
             cast(Any, module).save_pretrained(folder)
     except OSError as error:
         raise StorageFailed(
-            f"cannot write {folder}: {error.strerror or error}; free space, mend permissions, or write elsewhere"
+            f"cannot write {folder}: {error.strerror or error}; {storage_remedy(error)}"
         ) from error
 
 

@@ -13,6 +13,7 @@ from quantascope.report.figures import discovery, interventions, trace
 from quantascope.report.figures.style import house_style, legible
 from quantascope.runs.config import fingerprint
 from quantascope.runs.files import write_bytes
+from quantascope.runs.run_directory import locked
 
 
 def save_figure(figure: Figure, file: Path) -> None:
@@ -25,8 +26,8 @@ def save_figure(figure: Figure, file: Path) -> None:
 
 
 def write_trace(followed: Trace, file: Path) -> Path:
-    """Draw a trace; the path of the picture."""
-    with house_style():
+    """Draw a trace into a Q-model's folder; the path of the picture."""
+    with locked(file.parent), house_style():
         save_figure(trace.draw(followed), file)
     return file
 
@@ -39,8 +40,8 @@ def trace_file(folder: Path, text: str) -> Path:
 
 
 def write_interventions(done: Interventions, file: Path) -> Path:
-    """Draw interventions; the path of the picture."""
-    with house_style():
+    """Draw interventions into a Q-model's folder; the path of the picture."""
+    with locked(file.parent), house_style():
         save_figure(interventions.draw(done), file)
     return file
 
