@@ -58,13 +58,15 @@ REFUSED = {
 
 @pytest.mark.parametrize(("command", "named"), REFUSED.items(), ids=lambda value: str(value)[:60])
 def test_an_odd_argument_is_refused_in_one_line_that_names_it(command, named, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+    here = tmp_path / "empty" / "here"
+    here.mkdir(parents=True)
+    monkeypatch.chdir(here)
     assert main(command.split()) == 2
     said = capsys.readouterr().err
     assert said.startswith("quantascope: ")
     assert said.count("\n") == 1
     assert named in said
-    assert not (tmp_path / "new" / "config.json").exists() or command.startswith("reproduce")
+    assert not (here / "new" / "config.json").exists() or command.startswith("reproduce")
 
 
 def test_a_size_that_does_not_fit_is_refused_with_the_setting_the_estimate_and_the_memory(

@@ -105,7 +105,9 @@ def gradient_gram(source: Source) -> Float[np.ndarray, "events events"]:
     for place in range(len(examples)):
         own = losses(leaves, examples[place : place + 1])
         each = torch.eye(len(own), dtype=own.dtype, device=own.device)
-        found = torch.autograd.grad(own, list(leaves.values()), each, is_grads_batched=True, materialize_grads=True)
+        found = torch.autograd.grad(
+            own, list(leaves.values()), each, is_grads_batched=True, materialize_grads=True
+        )
         rows.append(torch.cat([one.flatten(1) for one in found], 1))
     gradients = torch.cat(rows)
     return (gradients @ gradients.T).double().cpu().numpy()
