@@ -2,6 +2,17 @@
 
 const MINUS = "−";
 
+/** Digits as they are, with a real minus. */
+export function exact(value: number | null | undefined): string {
+  if (value === null || value === undefined) return "–";
+  return Number.isInteger(value) ? grouped(value) : String(value).replace("-", MINUS);
+}
+
+/** Three significant digits without zeros at the end. */
+export function short(value: number): string {
+  return Number.isInteger(value) || Math.abs(value) >= 1000 ? number(value) : exact(Number(value.toPrecision(3)));
+}
+
 /** Three significant digits, with a real minus; whole numbers whole. */
 export function number(value: number | null | undefined, digits = 3): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
@@ -10,12 +21,13 @@ export function number(value: number | null | undefined, digits = 3): string {
   const size = Math.abs(value);
   if (size >= 1e6 || size < 1e-4) return value.toExponential(digits - 1).replace("-", MINUS);
   if (size >= 10 ** digits) return grouped(Math.round(value));
-  return Number(value.toPrecision(digits)).toString().replace("-", MINUS);
+  return value.toPrecision(digits).replace("-", MINUS);
 }
 
 export function percent(value: number | null | undefined): string {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const size = Math.abs(value);
+  if (size > 0 && size < 0.0005) return "< 0.1 %";
   return `${(100 * value).toFixed(size > 0 && size < 0.1 ? 1 : 0)} %`.replace("-", MINUS);
 }
 
@@ -36,6 +48,11 @@ export function visible(token: string): string {
     .replace(/\t/g, "⇥")
     .replace(/[\u0000-\u001f\u007f]/g, (character) => String.fromCharCode(0x2400 + (character.charCodeAt(0) % 0x7f)))
     .replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (character) => `U+${character.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** A name or a sentence of somebody else's: spaces kept, control characters made visible, not too long. */
+export function plain(text: string, length = 80): string {
+  return shortened(visible(text).replaceAll("␣", " "), length);
 }
 
 export function shortened(text: string, length: number): string {

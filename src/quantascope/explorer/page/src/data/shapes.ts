@@ -28,8 +28,16 @@ export interface Curve {
   values: number[];
 }
 
+export interface Loss {
+  name: string;
+  /** `step`: the loss of each update itself. */
+  kind: "all" | "held-out" | "class" | "step";
+  steps: number[];
+  values: (number | null)[];
+}
+
 export interface Training {
-  losses: { name: string; steps: number[]; values: (number | null)[] }[];
+  losses: Loss[];
   /** The bounds of the intervals: one more than a curve has values. */
   bounds: number[];
   layers: string[];
@@ -37,6 +45,7 @@ export interface Training {
 }
 
 export interface Event {
+  /** As a person would type it; empty if it cannot be traced. */
   input: string;
   prompt: string[];
   answer: string[];
@@ -47,14 +56,20 @@ export interface Event {
   value: number;
 }
 
-export interface Brushed {
+export interface EventPage {
+  total: number;
   events: Event[];
+}
+
+export interface Brushed extends EventPage {
   layers: { layer: string; share: number }[];
   quanta: { name: string; gained: number }[];
 }
 
 export interface Description {
   text: string;
+  /** Whose activity is described: the factors, or a Q-model. */
+  of: string;
   f1: number;
   low: number | null;
   high: number | null;
@@ -67,6 +82,8 @@ export interface Quantum {
   layer: string;
   acquired: number;
   demand: number;
+  /** The size of its support. */
+  events: number;
   complexity: number | null;
   explained: number;
   words: string;
@@ -80,7 +97,7 @@ export interface Quanta {
   reliable: boolean;
   completeness: number;
   event_correlation: number;
-  layers: { layer: string; factors: number; explained: number; svd: number; nmf: number }[];
+  layers: { layer: string; factors: number; explained: number }[];
   quanta: Quantum[];
 }
 
@@ -94,11 +111,6 @@ export interface OneQuantum {
 }
 
 export type Which = "strongest" | "borderline" | "absent";
-
-export interface EventPage {
-  total: number;
-  events: Event[];
-}
 
 export interface Unit {
   name: string;
@@ -131,6 +143,8 @@ export interface Trace {
 export interface Suggestions {
   inputs: string[];
   presets: string[];
+  preset: string;
+  placeholder: string;
 }
 
 /** Accuracies are in points, as the command prints them. */
@@ -152,6 +166,38 @@ export interface Units {
   writers: string[];
   channels: [string, string][];
   panels: string[];
+  /** What can be done: ablate, force, replace a unit, delete a channel; delete or replace all messages. */
+  kinds: string[];
+}
+
+export interface Prediction {
+  top: [string, number][];
+  /** Of the token that is written. */
+  probability: number;
+}
+
+export interface PreviewStep {
+  token: string;
+  /** Open under the intervention. */
+  gates: Unit[];
+  before: Prediction;
+  after: Prediction;
+  source_before: Prediction;
+  source_after: Prediction | null;
+}
+
+/** Units broken together on one input; every step is taken after the tokens of the undisturbed trace. */
+export interface Preview {
+  input: string;
+  preset: string;
+  title: string;
+  /** For a replacement: the input whose messages are received instead. */
+  donor: string | null;
+  /** Why the network has no counterpart. */
+  note: string | null;
+  /** Whether the undisturbed tokens are the right answer. */
+  right: boolean;
+  steps: PreviewStep[];
 }
 
 export interface Claim {
@@ -159,13 +205,104 @@ export interface Claim {
   figure: string;
   says: string | null;
   paper: number | null;
+  /** The paper's own run, made again here. */
+  run: number | null;
   ours: number | null;
   low: number | null;
   high: number | null;
   seeds: number;
+  protocol: string | null;
+  panel: string;
   preset: string | null;
   verdict: string;
   command: string;
-  /** A drawing as a data address, if one is committed. */
-  drawing: string | null;
+  /** Where the paper states it. */
+  place: string;
+  /** Whether there is a figure. */
+  drawing: boolean;
+}
+
+export interface Program {
+  program: string;
+  /** Whether an input can be executed here, and how to allow it if not. */
+  runs: boolean;
+  command: string | null;
+  levels: number;
+  quanta: { name: string; level: number; emitter: boolean; source: string | null; line: number | null; cardinality: number | null }[];
+  edges: { from: string; to: string; kind: "data" | "control" | "both" }[];
+  accuracy: Record<string, number>;
+  knowledge: Record<string, number> | null;
+  inputs: string[];
+}
+
+export interface Executed {
+  input: string;
+  output: string[];
+  qmodel_output: string[];
+  steps: ExecutedStep[];
+}
+
+export interface ExecutedStep {
+  token: string;
+  qmodel_token: string;
+  emitter: string;
+  top: [string, number][];
+  /** In the order of the program's quanta; `gate` is the Q-model's activity. */
+  quanta: { name: string; active: boolean; eligible: boolean; value: string | null; gate: number }[];
+  guards: { value: string; on: string[]; case: string; holds: boolean }[];
+}
+
+export interface ForestTask {
+  name: string;
+  parent: string | null;
+  depth: number;
+  query: number;
+  demand: number;
+  acquired: number | null;
+  /** Steps that Q-dynamics foretells, and demand alone. */
+  simulated: number | null;
+  simulated_demand_only: number | null;
+  loss: (number | null)[];
+  coefficient: (number | null)[];
+}
+
+export interface Dynamics {
+  steps: number[];
+  loss: (number | null)[];
+  /** The loss that the acquisition times alone imply. */
+  reconstructed: (number | null)[];
+  threshold: number;
+  tasks: ForestTask[];
+  /** Nodes that are never asked. */
+  hidden: { name: string; parent: string | null; depth: number }[];
+  clock: { gamma: number | null; r2: number | null; cost_per_level: number | null };
+  forecast: { rank: number | null; log_error: number | null; rank_demand_only: number | null; log_error_demand_only: number | null };
+}
+
+export interface Partner {
+  name: string;
+  mcc: number;
+  chance: number;
+  recurs: boolean;
+}
+
+export interface ComparedRun {
+  id: string;
+  title: string;
+  kind: string;
+  /** Those that differ between the runs. */
+  settings: [string, string][];
+  losses: Loss[];
+  bounds: number[];
+  /** Partners by run; nothing for its own. */
+  quanta: (Quantum & { curve: number[]; partners: (Partner | null)[] })[];
+  accuracy: Record<string, number>;
+  tasks: { name: string; demand: number; acquired: number | null }[];
+}
+
+export interface Compared {
+  kind: "source" | "forest" | "accuracy";
+  note: string | null;
+  permutations: number;
+  runs: ComparedRun[];
 }

@@ -2,16 +2,17 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { number } from "../format";
-import { colour, hueStyle, hue, useTheme } from "./theme";
+import { number, plain, short } from "../format";
+import { type Hue, colour, hueStyle, hue, useTheme } from "./theme";
 
 export interface Line {
   label: string;
   values: readonly (number | null)[];
-  hue: number;
+  hue: Hue;
   width?: number;
   dashed?: boolean;
   points?: boolean;
+  hollow?: boolean;
 }
 
 interface Props {
@@ -23,10 +24,13 @@ interface Props {
   height?: number;
   logX?: boolean;
   logY?: boolean;
+  xRange?: [number, number];
   yRange?: [number, number];
   sync?: string;
   brushed?: [number, number] | null;
   brush?: (from: number, to: number) => void;
+  /** Told while the mouse still drags. */
+  brushing?: (from: number, to: number) => void;
   choose?: (line: number, index: number) => void;
   legend?: boolean;
   marker?: number | null;
@@ -51,7 +55,6 @@ export function Chart(props: Props) {
     if (!target) return;
     const made = new uPlot(options(latest, target.clientWidth, read), data(latest.current), target);
     plot.current = made;
-    showBrush(made, latest.current.brushed);
     const resized = new ResizeObserver(() => {
       if (target.clientWidth) made.setSize({ width: target.clientWidth, height: made.height });
       showBrush(made, latest.current.brushed);
@@ -80,8 +83,8 @@ export function Chart(props: Props) {
           if (!line) return null;
           return (
             <span key={index} style={hueStyle(line.hue)}>
-              <i class={`key${line.dashed ? " dashed" : ""}`} />
-              {line.label} {at !== null && <b>{number(line.values[at])}</b>}
+              <i class={line.points ? `dot${line.hollow ? " hollow" : ""}` : `key${line.dashed ? " dashed" : ""}`} />
+              {plain(line.label, 32)} {at !== null && <b>{number(line.values[at])}</b>}
             </span>
           );
         })}
@@ -101,7 +104,7 @@ function data({ x, lines }: Props): uPlot.AlignedData {
 }
 
 function options(latest: { current: Props }, width: number, read: (reading: Reading) => void): uPlot.Options {
-  const { lines, height = 220, logX, logY, yRange, sync, brush, choose, xLabel, yLabel } = latest.current;
+  const { lines, height = 220, logX, logY, xRange, yRange, sync, brush, choose, xLabel, yLabel } = latest.current;
   const [muted, grid] = [colour("muted"), colour("line")];
   const font = "12px system-ui, sans-serif";
   const axis = {
@@ -111,7 +114,7 @@ function options(latest: { current: Props }, width: number, read: (reading: Read
     labelSize: 20,
     grid: { stroke: grid, width: 1 },
     ticks: { stroke: grid, width: 1, size: 4 },
-    values: (_: uPlot, ticks: number[]) => ticks.map((tick) => (tick === null ? "" : number(tick))),
+    values: (_: uPlot, ticks: number[]) => ticks.map((tick) => (tick === null ? "" : short(tick))),
   };
   let reading: Reading = { index: null, line: null };
   const told = (change: Partial<Reading>) => read((reading = { ...reading, ...change }));
@@ -121,11 +124,11 @@ function options(latest: { current: Props }, width: number, read: (reading: Read
     padding: [10, 22, 0, 0],
     legend: { show: false },
     scales: {
-      x: { time: false, distr: logX ? 3 : 1 },
+      x: { time: false, distr: logX ? 3 : 1, ...(xRange && { range: xRange }) },
       y: { distr: logY ? 3 : 1, ...(yRange && { range: yRange }) },
     },
     axes: [
-      { ...axis, label: xLabel, size: 34 },
+      { ...axis, label: xLabel, size: 30, labelSize: 18 },
       { ...axis, label: yLabel, size: 56 },
     ],
     cursor: {
@@ -146,19 +149,26 @@ function options(latest: { current: Props }, width: number, read: (reading: Read
     focus: { alpha: 0.25 },
     series: [{}, ...lines.map(series)],
     hooks: {
-      setCursor: [(plot) => told({ index: plot.cursor.idx ?? null })],
+      ready: [(plot) => showBrush(plot, latest.current.brushed)],
+      setCursor: [
+        (plot) => {
+          told({ index: plot.cursor.idx ?? null });
+          if (plot.cursor.event?.buttons && plot.select.width) latest.current.brushing?.(...selected(plot));
+        },
+      ],
       setSeries: [(_, index) => told({ line: index === null ? null : index - 1 })],
       setSelect: [
         (plot) => {
-          if (!plot.select.width) return;
-          const from = plot.posToVal(plot.select.left, "x");
-          const to = plot.posToVal(plot.select.left + plot.select.width, "x");
-          latest.current.brush?.(from, to);
+          if (plot.select.width) latest.current.brush?.(...selected(plot));
         },
       ],
       draw: [(plot) => drawMarker(plot, latest.current.marker)],
     },
   };
+}
+
+function selected({ select, posToVal }: uPlot): [number, number] {
+  return [posToVal(select.left, "x"), posToVal(select.left + select.width, "x")];
 }
 
 function series(line: Line): uPlot.Series {
@@ -169,7 +179,7 @@ function series(line: Line): uPlot.Series {
     width: line.width ?? 1.75,
     dash: line.dashed ? [5, 4] : [],
     spanGaps: true,
-    points: line.points ? { show: true, size: 7, fill: stroke, stroke } : { show: false },
+    points: line.points ? { show: true, size: line.hollow ? 9 : 7, fill: line.hollow ? "transparent" : stroke, stroke } : { show: false },
     ...(line.points && { paths: () => null }),
   };
 }

@@ -7,8 +7,14 @@ import { hueStyle } from "./theme";
 export interface GraphNode {
   id: string;
   title: string;
+  /** Nodes of a layer stand in one row. */
+  layer?: number;
+  /** A second line. */
   value?: string | null;
+  /** How full a bar below is, from 0 to 1. */
+  gate?: number | null;
   hue?: number;
+  fill?: string;
   class?: string;
 }
 
@@ -23,22 +29,34 @@ interface Props {
   nodes: readonly GraphNode[];
   edges: readonly GraphEdge[];
   choose?: (id: string) => void;
-  down?: boolean;
+  chooseEdge?: (from: string, to: string) => void;
+  /** Nodes as discs, their titles only on pointing at them. */
+  discs?: boolean;
 }
 
-const LONGEST = 26;
+const [LONGEST, DISC, MARGIN] = [26, 17, 8];
 
-export function Graph({ label, nodes, edges, choose, down = true }: Props) {
-  const shape = nodes.map(({ id }) => id).join("\n") + edges.map(({ from, to }) => `${from}>${to}`).join("\n");
-  const placed = useMemo(() => place(nodes, edges, down), [shape, down]);
+export function Graph({ label, nodes, edges, choose, chooseEdge, discs = false }: Props) {
+  const shape = JSON.stringify([discs, nodes.map(({ id, title, layer, value }) => [id, title, layer, value === undefined]), edges.map(({ from, to }) => [from, to])]);
+  const placed = useMemo(() => place(nodes, edges, discs), [shape]);
   return (
-    <div class="graph" tabIndex={0} role="group" aria-label={label}>
-      <svg width={placed.width} height={placed.height} viewBox={`${placed.left} 0 ${placed.width} ${placed.height}`}>
-        {edges.map((edge) => (
-          <path key={`${edge.from}>${edge.to}`} class={`edge ${edge.class ?? ""}`} d={placed.paths.get(`${edge.from}>${edge.to}`) ?? ""} />
-        ))}
+    <div class={`graph${discs ? " discs" : ""}`} tabIndex={0} role="group" aria-label={label}>
+      <svg width={placed.width} height={placed.height} viewBox={`${placed.left} ${placed.top} ${placed.width} ${placed.height}`} style={{ minWidth: `${placed.width * (discs ? 0.4 : 0.75)}px` }}>
+        {edges.map((edge) => {
+          const path = placed.paths.get(`${edge.from}>${edge.to}`) ?? "";
+          return (
+            <g key={`${edge.from}>${edge.to}`} class={`edge ${edge.class ?? ""}`} onClick={chooseEdge && (() => chooseEdge(edge.from, edge.to))}>
+              <path d={path} />
+              {chooseEdge && (
+                <path class="reach" d={path}>
+                  <title>{`${visible(edge.from)} → ${visible(edge.to)}`}</title>
+                </path>
+              )}
+            </g>
+          );
+        })}
         {nodes.map((node) => (
-          <Node key={node.id} node={node} box={placed.boxes.get(node.id)!} choose={choose} />
+          <Node key={node.id} node={node} box={placed.boxes.get(node.id)!} choose={choose} disc={discs} />
         ))}
       </svg>
     </div>
@@ -52,12 +70,13 @@ interface Box {
   height: number;
 }
 
-function Node({ node, box, choose }: { node: GraphNode; box: Box; choose?: (id: string) => void }) {
+function Node({ node, box, choose, disc }: { node: GraphNode; box: Box; choose?: (id: string) => void; disc: boolean }) {
   const title = visible(node.title);
+  const named = node.value ? `${title}: ${visible(node.value)}` : title;
   const act = choose && {
     role: "button" as const,
     tabIndex: 0,
-    "aria-label": node.value ? `${title}: ${visible(node.value)}` : title,
+    "aria-label": shortened(named, 200),
     onClick: () => choose(node.id),
     onKeyDown: (event: KeyboardEvent) => {
       if (event.key !== "Enter" && event.key !== " ") return;
@@ -67,50 +86,106 @@ function Node({ node, box, choose }: { node: GraphNode; box: Box; choose?: (id: 
   };
   return (
     <g class={`node ${node.class ?? ""}`} transform={`translate(${box.x - box.width / 2} ${box.y - box.height / 2})`} {...act}>
-      <title>{title}</title>
-      <rect width={box.width} height={box.height} rx={7} />
+      <title>{shortened(named, 400)}</title>
+      <rect width={box.width} height={box.height} rx={disc ? DISC / 2 : 7} style={node.fill ? { fill: node.fill } : undefined} />
+      {!disc && <Words node={node} title={title} box={box} />}
+    </g>
+  );
+}
+
+function Words({ node, title, box }: { node: GraphNode; title: string; box: Box }) {
+  return (
+    <>
       {node.hue !== undefined && <circle cx={13} cy={15} r={4} style={{ ...hueStyle(node.hue), fill: "var(--hue)" }} />}
       <text x={node.hue === undefined ? 11 : 23} y={19}>
         {shortened(title, LONGEST)}
       </text>
       {node.value !== undefined && (
-        <text class="value" x={11} y={36}>
-          {shortened(visible(node.value ?? ""), LONGEST + 2)}
+        <text class="value" x={11} y={35}>
+          {shortened(visible(node.value ?? ""), Math.floor((box.width - 20) / 6.4))}
         </text>
       )}
-    </g>
+      {node.gate !== undefined && node.gate !== null && <rect class="gate" x={8} y={box.height - 6} width={Math.max(0, (box.width - 16) * node.gate)} height={3} rx={1.5} />}
+    </>
   );
 }
 
-function place(nodes: readonly GraphNode[], edges: readonly GraphEdge[], down: boolean) {
+function place(nodes: readonly GraphNode[], edges: readonly GraphEdge[], discs: boolean) {
   const graph = new Layout();
-  graph.setGraph({ rankdir: down ? "TB" : "LR", nodesep: 14, ranksep: 42, marginx: 8, marginy: 8 });
+  const layered = nodes.some(({ layer }) => layer !== undefined);
+  graph.setGraph({ rankdir: "TB", nodesep: discs ? 5 : 14, ranksep: discs ? 30 : layered ? 27 : 34, marginx: 8, marginy: 8 });
   graph.setDefaultEdgeLabel(() => ({}));
-  for (const node of nodes) {
-    const letters = Math.min(LONGEST, Math.max(node.title.length, Math.min((node.value ?? "").length, 12)));
-    graph.setNode(node.id, { width: 34 + letters * 7, height: node.value === undefined ? 30 : 46 });
-  }
+  for (const node of layered ? [...nodes].reverse() : nodes) graph.setNode(node.id, discs ? { width: DISC, height: DISC } : size(node));
   for (const { from, to } of edges) if (graph.hasNode(from) && graph.hasNode(to)) graph.setEdge(from, to);
+  const drawn = new Set(graph.edges().map(({ v, w }) => `${v}>${w}`));
+  if (layered) inLayers(graph, nodes);
+  else if (!drawn.size) inRows(graph, nodes);
   layout(graph);
-  const size = graph.graph() as { width?: number; height?: number };
-  const sides = graph.edges().flatMap((edge) => (graph.edge(edge).points ?? []).map(({ x }: { x: number }) => x));
-  const left = Math.min(0, ...sides) - (sides.length ? 4 : 0);
+  const shown = graph.edges().filter(({ v, w }) => drawn.has(`${v}>${w}`));
+  const boxes = new Map(nodes.map(({ id }) => [id, graph.node(id) as Box]));
+  const points = shown.flatMap((edge) => (graph.edge(edge).points ?? []) as { x: number; y: number }[]);
+  const held = [...boxes.values()];
+  const left = Math.min(...held.map(({ x, width }) => x - width / 2), ...points.map(({ x }) => x)) - MARGIN;
+  const right = Math.max(...held.map(({ x, width }) => x + width / 2), ...points.map(({ x }) => x)) + MARGIN;
+  const heights = [...new Set(held.map(({ y }) => y))].sort((one, other) => one - other);
+  const rows = (from: Box, to: Box) => heights.indexOf(to.y) - heights.indexOf(from.y);
+  const top = Math.min(...held.map(({ y, height }) => y - height / 2)) - MARGIN;
   return {
     left,
-    width: Math.ceil(Math.max(size.width ?? 0, ...sides) + 4 - left),
-    height: Math.ceil(size.height ?? 0),
-    boxes: new Map(nodes.map(({ id }) => [id, graph.node(id) as Box])),
-    paths: new Map(graph.edges().map((edge) => [`${edge.v}>${edge.w}`, smooth(graph.edge(edge).points ?? [])])),
+    top,
+    width: Math.ceil(right - left),
+    height: Math.ceil(Math.max(...held.map(({ y, height }) => y + height / 2)) + MARGIN - top),
+    boxes,
+    paths: new Map(
+      shown.map(({ v, w }) => {
+        const [from, to, waypoints] = [boxes.get(v)!, boxes.get(w)!, (graph.edge(v, w).points ?? []) as { x: number; y: number }[]];
+        const ends = [{ x: from.x, y: from.y + from.height / 2 }, { x: to.x, y: to.y - to.height / 2 }] as const;
+        return [`${v}>${w}`, smooth([ends[0], ...(rows(from, to) > 1 ? waypoints.slice(1, -1) : []), ends[1]])];
+      }),
+    ),
   };
 }
 
+const measure = document.createElement("canvas").getContext("2d");
+
+function size(node: GraphNode): { width: number; height: number } {
+  if (measure) measure.font = "12px system-ui, sans-serif";
+  const title = shortened(visible(node.title), LONGEST);
+  const width = Math.ceil(measure?.measureText(title).width ?? 7.4 * title.length);
+  return { width: Math.max(width + (node.hue === undefined ? 22 : 34), node.value === undefined ? 0 : 92), height: node.value === undefined ? 30 : 50 };
+}
+
+/** Each layer between two anchors that are not drawn. */
+function inLayers(graph: Layout, nodes: readonly GraphNode[]): void {
+  const layers = [...new Set(nodes.map(({ layer }) => layer ?? 0))].sort((a, b) => a - b);
+  const anchor = (place: number) => `\u0000 ${place}`;
+  for (let place = 0; place <= layers.length; place++) {
+    graph.setNode(anchor(place), { width: 0, height: 0 });
+    if (place) graph.setEdge(anchor(place - 1), anchor(place), { minlen: 2, weight: 100 });
+  }
+  for (const { id, layer } of nodes) {
+    const place = layers.indexOf(layer ?? 0);
+    graph.setEdge(anchor(place), id, { weight: 0 });
+    graph.setEdge(id, anchor(place + 1), { weight: 0 });
+  }
+}
+
+/** Nodes without any edge stand in rows, below each other by edges that are not drawn. */
+function inRows(graph: Layout, nodes: readonly GraphNode[]): void {
+  const columns = Math.ceil(Math.sqrt(2 * nodes.length));
+  nodes.slice(columns).forEach(({ id }, index) => graph.setEdge(nodes[index]!.id, id));
+}
+
+/** One bend between neighbouring rows; over several rows, along the way that is free. */
 function smooth(points: readonly { x: number; y: number }[]): string {
-  const [start, ...rest] = points;
-  if (!start) return "";
-  const middle = rest.slice(0, -1).map((point, index) => {
-    const next = rest[index + 1]!;
-    return `Q ${point.x} ${point.y} ${(point.x + next.x) / 2} ${(point.y + next.y) / 2}`;
+  const [start, end] = [points[0]!, points.at(-1)!];
+  const from = `M ${start.x} ${start.y}`;
+  const middle = (start.y + end.y) / 2;
+  if (points.length === 2) return `${from} C ${start.x} ${middle} ${end.x} ${middle} ${end.x} ${end.y}`;
+  const bends = points.slice(1, -1).map((point, index, inner) => {
+    const next = inner[index + 1] ?? end;
+    const to = next === end ? end : { x: (point.x + next.x) / 2, y: (point.y + next.y) / 2 };
+    return `Q ${point.x} ${point.y} ${to.x} ${to.y}`;
   });
-  const end = rest.at(-1) ?? start;
-  return `M ${start.x} ${start.y} ${middle.join(" ")} L ${end.x} ${end.y}`;
+  return `${from} ${bends.join(" ")}`;
 }

@@ -1,5 +1,7 @@
 /** What stands where there is nothing to show yet, or nothing at all. */
 import type { ComponentChildren } from "preact";
+import { useRef } from "preact/hooks";
+import { plain } from "../format";
 import type { Resource } from "../data/resource";
 
 export function Loading({ what = "Loading" }: { what?: string }) {
@@ -25,14 +27,22 @@ export function Failed({ error }: { error: string }) {
   return (
     <div class="state" role="alert">
       <strong>This cannot be shown</strong>
-      <span>{error}</span>
+      <span>{plain(error, 600)}</span>
     </div>
   );
 }
 
-/** Shows a resource once it is there; until then, or instead, its state. */
-export function Shown<T>(props: { of: Resource<T>; what?: string; children: (value: T) => ComponentChildren }) {
-  const { of, what, children } = props;
+/** Shows a resource once it is there; until then, or instead, its state. With `keep`, the last one stays while the next is loading. */
+export function Shown<T>(props: { of: Resource<T>; what?: string; keep?: boolean; children: (value: T) => ComponentChildren }) {
+  const { of, what, keep, children } = props;
+  const last = useRef<T | null>(null);
+  if (of.state === "ready") last.current = of.value;
+  if (keep && of.state !== "failed" && last.current !== null)
+    return (
+      <div class={`stack${of.state === "loading" ? " stale" : ""}`} aria-busy={of.state === "loading"}>
+        {children(last.current)}
+      </div>
+    );
   if (of.state === "ready") return <>{children(of.value)}</>;
   return of.state === "loading" ? <Loading what={what} /> : <Failed error={of.error} />;
 }
@@ -62,7 +72,7 @@ export function Title({ title, children, aside }: { title: string; children?: Co
   return (
     <div class="title">
       <div>
-        <h1 dir="auto">{title}</h1>
+        <h1 dir="auto">{plain(title)}</h1>
         {children && <p>{children}</p>}
       </div>
       {aside && <div class="row">{aside}</div>}

@@ -39,7 +39,7 @@ export function Table<Row>(props: Props<Row>) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [active, setActive] = useState(0);
-  const height = Math.min(props.height ?? 560, HEAD + rowHeight * Math.max(shown.length, 4) + 2);
+  const height = Math.min(props.height ?? 620, HEAD + rowHeight * Math.max(shown.length, 4) + 2);
   useEffect(() => setActive(0), [sort, text]);
   useLayoutEffect(() => {
     const [view, at] = [box.current, active * rowHeight];
@@ -50,7 +50,8 @@ export function Table<Row>(props: Props<Row>) {
 
   const first = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN);
   const last = Math.min(shown.length, Math.ceil((top + height) / rowHeight) + OVERSCAN);
-  const grid = { gridTemplateColumns: columns.map((column) => column.width).join(" ") };
+  const least = columns.reduce((sum, column) => sum + (Number(/\d+/.exec(column.width)?.[0]) || 0), 0);
+  const grid = { gridTemplateColumns: columns.map((column) => column.width).join(" "), minWidth: `${least + 20}px` };
   const keys = (event: KeyboardEvent) => {
     const page = Math.floor(height / rowHeight) - 2;
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity }[event.key];

@@ -45,11 +45,22 @@ export function colour(name: string): string {
 
 export const HUES = 8;
 
-/** The hue of the i-th of several things, as a CSS variable's name. */
-export function hue(index: number): string {
-  return `hue-${((index % HUES) + HUES) % HUES}`;
+/** The hue of the i-th of several things, or a colour that is none, as a CSS variable's name. */
+export type Hue = number | "ink" | "muted";
+
+export function hue(of: Hue): string {
+  return typeof of === "string" ? of : `hue-${((of % HUES) + HUES) % HUES}`;
 }
 
-export function hueStyle(index: number): { "--hue": string } {
-  return { "--hue": `var(--${hue(index)})` };
+export function hueStyle(of: Hue): { "--hue": string } {
+  return { "--hue": `var(--${hue(of)})` };
+}
+
+const STOPS = 5;
+
+/** A colour for a share from 0 to 1, of one scale that also those read who see no hues. */
+export function sequential(share: number): string {
+  const at = Math.max(0, Math.min(1, share)) * (STOPS - 1);
+  const first = Math.min(Math.floor(at), STOPS - 2);
+  return `color-mix(in oklab, var(--seq-${first + 1}) ${Math.round(100 * (at - first))}%, var(--seq-${first}))`;
 }

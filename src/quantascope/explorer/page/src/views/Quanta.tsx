@@ -1,8 +1,8 @@
 /** All quanta in a table; one of them has a view of its own. */
 import { useData } from "../data/client";
 import type { Quanta, Quantum, Run } from "../data/shapes";
-import { number, percent } from "../format";
-import { go, useRoute } from "../router";
+import { number, percent, plain } from "../format";
+import { go, link, useRoute } from "../router";
 import { Facts, Panel, Shown, Title } from "../ui/States";
 import { type Column, Table } from "../ui/Table";
 import { hueStyle } from "../ui/theme";
@@ -14,34 +14,38 @@ export function QuantaView({ run }: { run: Run }) {
   if (argument) return <QuantumView key={argument} run={run} name={argument} />;
   return (
     <Shown of={quanta}>
-      {(found) => (
-        <>
-          <Title title="Quanta">
-            Computations that training acquired one by one, earliest first. Open one to see what it is for.
-          </Title>
-          <Panel>
-            <Facts
-              facts={[
-                ["quanta", number(found.quanta.length), `in ${found.layers.length} layers`],
-                ["field", found.reliable ? <span class="good">reliable</span> : <span class="bad">not reliable</span>, `${found.rule} rule`],
-                ["loss change accounted for", percent(found.completeness)],
-                ["correlation by event", number(found.event_correlation)],
-                ["threshold", percent(found.threshold)],
-              ]}
-            />
-          </Panel>
-          <Panel flush>
-            <Table
-              label="Quanta"
-              noun={["quantum", "quanta"]}
-              rows={found.quanta}
-              columns={columns(found)}
-              sorted="acquired"
-              open={({ name }) => go("quanta", name)}
-            />
-          </Panel>
-        </>
-      )}
+      {(found) => {
+        const last = found.quanta.reduce<Quantum | undefined>((late, one) => (late && late.acquired >= one.acquired ? late : one), undefined);
+        return (
+          <>
+            <Title title="Quanta">
+              Computations that training acquired one by one, earliest first. Open one to see what it is for.
+            </Title>
+            <Panel>
+              <Facts
+                facts={[
+                  ["quanta", number(found.quanta.length), `in ${found.layers.length} layers`],
+                  ["last acquired", last ? <a href={link("quanta", last.name)}>{last.name}</a> : "–", last && `by step ${number(last.acquired)}`],
+                  ["field", found.reliable ? <span class="good">reliable</span> : <span class="bad">not reliable</span>, `${found.rule} rule`],
+                  ["loss change accounted for", percent(found.completeness)],
+                  ["correlation by event", number(found.event_correlation)],
+                  ["threshold", percent(found.threshold)],
+                ]}
+              />
+            </Panel>
+            <Panel flush>
+              <Table
+                label="Quanta"
+                noun={["quantum", "quanta"]}
+                rows={found.quanta}
+                columns={columns(found)}
+                sorted="acquired"
+                open={({ name }) => go("quanta", name)}
+              />
+            </Panel>
+          </>
+        );
+      }}
     </Shown>
   );
 }
@@ -68,11 +72,11 @@ function made({ layers, quanta }: Quanta): Column<Quantum>[] {
       show: (row) => (
         <span class="row" style={{ ...hueStyle(place(row.layer)), gap: "7px", flexWrap: "nowrap" }}>
           <i class="dot" />
-          {row.layer}
+          {plain(row.layer, 32)}
         </span>
       ),
     },
-    { key: "acquired", title: "Acquired", hint: "Step by which half of it was acquired", width: "92px", end: true, value: (row) => row.acquired, show: (row) => number(row.acquired) },
+    { key: "acquired", title: "Acquired", hint: "Step by which half of it was acquired", width: "106px", end: true, value: (row) => row.acquired, show: (row) => number(row.acquired) },
     { key: "demand", title: "Demand", hint: "Share of events that it helps", width: "86px", end: true, value: (row) => row.demand, show: (row) => percent(row.demand) },
     { key: "complexity", title: "Complexity", width: "100px", end: true, value: (row) => row.complexity, show: (row) => number(row.complexity) },
     {
@@ -96,7 +100,7 @@ function made({ layers, quanta }: Quanta): Column<Quantum>[] {
       title: "Description",
       width: "minmax(230px, 1fr)",
       value: (row) => row.description?.text ?? row.words,
-      show: (row) => <bdi title={row.description?.text ?? row.words} class={row.description ? "" : "muted"}>{row.description?.text ?? row.words}</bdi>,
+      show: (row) => <bdi title={plain(row.description?.text ?? row.words, 600)} class={row.description ? "" : "muted"}>{plain(row.description?.text ?? row.words, 200)}</bdi>,
     },
     { key: "f1", title: "F1", hint: "Of the description, on other inputs", width: "70px", end: true, value: (row) => row.description?.f1, show: (row) => number(row.description?.f1) },
     { key: "always", title: "Always true", hint: "F1 of a description that always holds", width: "104px", end: true, value: (row) => row.description?.always_true, show: (row) => <span class="muted">{number(row.description?.always_true)}</span> },

@@ -1,13 +1,13 @@
 /** One quantum: when it was acquired, what it is for, what it is made of and what it is connected to. */
 import { useMemo } from "preact/hooks";
-import { useData } from "../data/client";
+import { get, useData } from "../data/client";
 import type { EventPage, OneQuantum, Run, Which } from "../data/shapes";
-import { count, number, percent } from "../format";
+import { count, number, percent, plain } from "../format";
 import { change, link, useRoute } from "../router";
 import { Chart } from "../ui/Chart";
 import { EventList } from "../ui/EventList";
+import { acquired } from "../ui/lines";
 import { Facts, Panel, Shown, Title } from "../ui/States";
-import { cumulative } from "./Training";
 
 const WHICH: [Which, string][] = [
   ["strongest", "Strongest"],
@@ -22,7 +22,7 @@ export function QuantumView({ run, name }: { run: Run; name: string }) {
 
 function Known({ run, one }: { run: Run; one: OneQuantum }) {
   const { quantum } = one;
-  const lines = useMemo(() => [{ label: quantum.name, values: [0, ...cumulative(one.curve)], hue: 0, width: 2.25 }], [one]);
+  const lines = useMemo(() => [{ label: quantum.name, values: acquired(one.curve), hue: 0, width: 2.25 }], [one]);
   const says = quantum.description;
   return (
     <>
@@ -33,23 +33,23 @@ function Known({ run, one }: { run: Run; one: OneQuantum }) {
             <a class="button" href={link("quanta")} style={{ textDecoration: "none" }}>
               All quanta
             </a>
-            <a class="button primary" href={link("intervene", "", { units: `ablate ${quantum.name}` })} style={{ textDecoration: "none" }}>
+            <a class="button primary" href={link("intervene", "", { units: `ablate ${quantum.name}`, unit: quantum.name })} style={{ textDecoration: "none" }}>
               See what happens without it
             </a>
           </>
         }
       >
-        {says?.text ?? `Typical tokens: ${quantum.words}`}
+        {plain(says?.text ?? `Typical tokens: ${quantum.words}`, 300)}
       </Title>
       <Panel>
         <Facts
           facts={[
-            ["layer", quantum.layer],
+            ["layer", plain(quantum.layer, 32)],
             ["acquired by step", number(quantum.acquired)],
-            ["demand", percent(quantum.demand)],
+            ["demand", percent(quantum.demand), count(quantum.events, "event")],
             ["complexity", number(quantum.complexity)],
             ["explained", percent(quantum.explained)],
-            ...(says ? ([["F1 of the description", number(says.f1), `always true ${number(says.always_true)}`]] as [string, string, string][]) : []),
+            ...(says ? ([[`F1 of the description (${says.of})`, number(says.f1), `always true ${number(says.always_true)}`]] as [string, string, string][]) : []),
           ]}
         />
       </Panel>
@@ -70,7 +70,7 @@ function Known({ run, one }: { run: Run; one: OneQuantum }) {
                   <li key={writer.name}>
                     <span class="mono">{writer.name}</span>
                     <span />
-                    {writer.description && <bdi class="says">{writer.description}</bdi>}
+                    {writer.description && <bdi class="says">{plain(writer.description, 200)}</bdi>}
                   </li>
                 ))}
               </ul>
@@ -119,7 +119,11 @@ function Events({ run, name }: { run: Run; name: string }) {
         </span>
       }
     >
-      <Shown of={found}>{({ events }) => <EventList events={events} unit="priority" />}</Shown>
+      <Shown of={found} keep>
+        {(first) => (
+          <EventList label={`Events: ${which}`} first={first} page={(offset) => get(`runs/${run.id}/events`, { name, which, offset })} unit="priority" />
+        )}
+      </Shown>
     </Panel>
   );
 }

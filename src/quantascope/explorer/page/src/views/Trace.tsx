@@ -1,121 +1,110 @@
 /** An input token by token: open gates, writers, channels, and what both models predict; two inputs side by side. */
-import { useMemo, useState } from "preact/hooks";
-import { offline, useData } from "../data/client";
+import { useData } from "../data/client";
 import type { Run, Step, Suggestions, Trace, Unit } from "../data/shapes";
-import { number, percent, visible } from "../format";
+import { number, percent, plain, shortened, visible } from "../format";
 import { change, go, link, useRoute } from "../router";
-import { Graph } from "../ui/Graph";
+import { Ask } from "../ui/Ask";
 import { Predictions } from "../ui/Predictions";
+import { QuantaGraph } from "../ui/QuantaGraph";
 import { Empty, Panel, Shown, Title } from "../ui/States";
+import { Mover, clamped, useArrows } from "../ui/stepping";
 import { Tokens } from "../ui/Tokens";
+
+const STEP = "step";
+const OTHER = "other";
 
 export function TraceView({ run }: { run: Run }) {
   const { argument, query } = useRoute();
   const suggested = useData<Suggestions>(`runs/${run.id}/inputs`);
-  const inputs = suggested.state === "ready" ? suggested.value.inputs : [];
+  const { inputs, placeholder } = suggested.state === "ready" ? suggested.value : { inputs: [], placeholder: undefined };
   const pinned = query["pin"];
+  const traced = useTrace(run, argument);
+  const other = useTrace(run, pinned ?? "");
+  useArrows(traced.state === "ready" ? traced.value.steps.length : 0, STEP);
   return (
     <>
       <Title title="Trace">Watch the Q-model answer, token by token, beside the network that it explains.</Title>
       <Panel>
         <Ask
           value={argument}
+          action="Trace"
+          placeholder={placeholder}
+          inputs={inputs}
           ask={(input) => go("trace", input, { pin: pinned })}
+          address={(input) => link("trace", input, { pin: pinned })}
           beside={
             argument &&
             (pinned ? (
-              <button onClick={() => change({ pin: null })}>Unpin {visible(pinned)}</button>
+              <button type="button" onClick={() => change({ pin: null, [OTHER]: null })}>
+                Unpin {shortened(visible(pinned), 24)}
+              </button>
             ) : (
-              <button onClick={() => change({ pin: argument })}>Pin to compare</button>
+              <button type="button" onClick={() => change({ pin: argument, [OTHER]: query[STEP] })}>
+                Pin to compare
+              </button>
             ))
           }
         />
-        {inputs.length > 0 && (
-          <div class="row" style={{ marginTop: "12px" }}>
-            <span class="muted small">{offline ? "In this file" : "For instance"}</span>
-            {inputs.slice(0, 16).map((input) => (
-              <a key={input} class="chip" href={link("trace", input, { pin: pinned })}>
-                <bdi>{visible(input)}</bdi>
-              </a>
-            ))}
-          </div>
-        )}
       </Panel>
-      {argument ? (
-        <div class="columns">
-          <Traced run={run} input={argument} place="step" span={pinned ? 6 : 0} />
-          {pinned && <Traced run={run} input={pinned} place="other" span={6} />}
-        </div>
+      {!argument ? (
+        <Empty title="Type an input">The Q-model answers it, and you see which quanta were at work.</Empty>
+      ) : !pinned ? (
+        <Traced of={traced} place={STEP} />
       ) : (
-        <Empty title="Type an input">The Q-model answers it and shows which quanta were at work.</Empty>
+        <div class="columns">
+          <Traced of={traced} place={STEP} beside={at(other, query[OTHER])} />
+          <Traced of={other} place={OTHER} beside={at(traced, query[STEP])} />
+        </div>
       )}
     </>
   );
 }
 
-export function Ask({ value, ask, beside }: { value: string; ask: (input: string) => void; beside?: preact.ComponentChildren }) {
-  const [text, set] = useState(value);
-  const [last, keep] = useState(value);
-  if (last !== value) {
-    keep(value);
-    set(value);
-  }
-  return (
-    <form
-      class="row"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (text.trim()) ask(text.trim());
-      }}
-    >
-      <input class="filter" style={{ flex: "0 1 320px", minWidth: 0 }} maxLength={2000} aria-label="Input" placeholder="An input, as in 346" value={text} onInput={(event) => set(event.currentTarget.value)} />
-      <button class="primary">Trace</button>
-      {beside}
-    </form>
-  );
+type Found = ReturnType<typeof useTrace>;
+
+function useTrace(run: Run, input: string) {
+  return useData<Trace>(input ? `runs/${run.id}/trace` : null, { input });
 }
 
-function Traced({ run, input, place, span }: { run: Run; input: string; place: string; span: number }) {
-  const found = useData<Trace>(`runs/${run.id}/trace`, { input });
+/** The step that is shown; nothing is known of one that is not there yet. */
+function at(found: Found, place: string | undefined): Step | null {
+  if (found.state !== "ready") return null;
+  const { steps } = found.value;
+  return steps[clamped(place, steps.length)] ?? null;
+}
+
+function Traced({ of, place, beside }: { of: Found; place: string; beside?: Step | null }) {
   return (
-    <div class={`stack${span ? ` span-${span}` : ""}`}>
-      <Shown of={found} what={`Tracing ${visible(input)}`}>
-        {(trace) => <Steps trace={trace} place={place} wide={!span} />}
+    <div class={`stack${beside === undefined ? "" : " span-6"}`}>
+      <Shown of={of} what="Tracing">
+        {(trace) => <Steps trace={trace} place={place} beside={beside} />}
       </Shown>
     </div>
   );
 }
 
-function Steps({ trace, place, wide }: { trace: Trace; place: string; wide: boolean }) {
+function Steps({ trace, place, beside }: { trace: Trace; place: string; beside?: Step | null }) {
   const { query } = useRoute();
-  const at = Math.max(0, Math.min(trace.steps.length - 1, Number(query[place]) || 0));
-  const step = trace.steps[at];
-  const move = (to: number) => change({ [place]: to }, true);
+  const shown = clamped(query[place], trace.steps.length);
+  const step = trace.steps[shown];
+  const wide = beside === undefined;
   if (!step) return <Empty title="The Q-model emits nothing for this input" />;
   return (
     <>
-      <Panel
-        title={<bdi>{visible(trace.input)}</bdi>}
-        aside={
-          <>
-            <button class="plain icon" aria-label="Previous token" disabled={at === 0} onClick={() => move(at - 1)}>
-              ←
-            </button>
-            token {at + 1} of {trace.steps.length}
-            <button class="plain icon" aria-label="Next token" disabled={at === trace.steps.length - 1} onClick={() => move(at + 1)}>
-              →
-            </button>
-          </>
-        }
-      >
-        <Tokens tokens={trace.steps.map(({ token, right }) => ({ text: token, wrong: right !== null && right !== token }))} chosen={at} choose={move} />
+      <Panel title={<bdi>{shortened(visible(trace.input), 120)}</bdi>} aside={<Mover at={shown} of={trace.steps.length} move={(to) => change({ [place]: to }, true)} />}>
+        <Tokens
+          tokens={trace.steps.map(({ token, right }) => ({ text: token, wrong: right !== null && right !== token }))}
+          chosen={shown}
+          choose={(to) => change({ [place]: to }, true)}
+        />
         <p class="muted small" style={{ marginTop: "10px" }}>
           The network itself says <bdi>{trace.source_output.map(visible).join(" ")}</bdi>
-          {trace.right && trace.right.join() !== trace.output.join() && (
+          {trace.right && trace.right.join("\n") !== trace.output.join("\n") && (
             <>
               ; right is <bdi>{trace.right.map(visible).join(" ")}</bdi>
             </>
           )}
+          .
         </p>
       </Panel>
       <div class="columns">
@@ -128,16 +117,22 @@ function Steps({ trace, place, wide }: { trace: Trace; place: string; wide: bool
               <Predictions top={step.source_top} right={step.right} />
             </Panel>
           </div>
-          <Panel title="Channels" aside="those in use are drawn thick">
-            <Channels trace={trace} step={step} />
+          <Panel title="Gates and channels" aside="open and in use at this token: blue">
+            <QuantaGraph
+              quanta={trace.quanta}
+              channels={trace.channels}
+              open={step.gates.map(({ name }) => name)}
+              used={step.channels}
+              choose={(name) => go("intervene", trace.input, { unit: name, step: shown })}
+            />
           </Panel>
         </div>
         <div class={`stack${wide ? " span-4" : ""}`}>
           <Panel title="Open gates" aside={`${step.gates.length} of ${trace.quanta.length}`}>
-            <Active units={step.gates} linked />
+            <Active units={step.gates} address={(name) => link("quanta", name)} ablate={(name) => broken(trace, shown, name)} beside={beside?.gates} />
           </Panel>
           <Panel title="Active writers" aside={step.writers.length}>
-            <Active units={step.writers} />
+            <Active units={step.writers} ablate={(name) => broken(trace, shown, name)} beside={beside?.writers} />
           </Panel>
         </div>
       </div>
@@ -145,37 +140,42 @@ function Steps({ trace, place, wide }: { trace: Trace; place: string; wide: bool
   );
 }
 
-function Active({ units, linked }: { units: Unit[]; linked?: boolean }) {
+function broken(trace: Trace, step: number, name: string): string {
+  return link("intervene", trace.input, { units: `ablate ${name}`, step });
+}
+
+interface ActiveProps {
+  units: readonly Unit[];
+  address?: (name: string) => string;
+  ablate: (name: string) => string;
+  /** What is active for the other input: those that are not are marked. */
+  beside?: readonly Unit[];
+}
+
+function Active({ units, address, ablate, beside }: ActiveProps) {
   if (!units.length) return <span class="muted">None at this token.</span>;
   const most = Math.max(...units.map(({ activity }) => activity), 1e-12);
+  const also = beside && new Set(beside.map(({ name }) => name));
   return (
     <ul class="units scroll" tabIndex={0} aria-label="Active units">
       {units.map((unit) => (
         <li key={unit.name}>
-          {linked ? <a href={link("quanta", unit.name)}>{unit.name}</a> : <span class="mono">{unit.name}</span>}
-          <span class="row" title={percent(unit.activity / most)}>
-            <span class="bar" style={{ width: "56px" }}>
+          <span class="row">
+            {address ? <a href={address(unit.name)}>{unit.name}</a> : <span class="mono">{unit.name}</span>}
+            {also && !also.has(unit.name) && <span class="only">only here</span>}
+          </span>
+          <span class="row nowrap" title={`${percent(unit.activity / most)} of the most`}>
+            <span class="bar" style={{ width: "52px" }}>
               <span style={{ width: `${(100 * unit.activity) / most}%` }} />
             </span>
             <span class="measure">{number(unit.activity)}</span>
+            <a class="ablate" href={ablate(unit.name)} aria-label={`Ablate ${unit.name}`} title={`Ablate ${visible(unit.name)}`}>
+              ✕
+            </a>
           </span>
-          {unit.says && <bdi class="says">{unit.says}</bdi>}
+          {unit.says && <bdi class="says">{plain(unit.says, 200)}</bdi>}
         </li>
       ))}
     </ul>
-  );
-}
-
-function Channels({ trace, step }: { trace: Trace; step: Step }) {
-  const open = new Set(step.gates.map(({ name }) => name));
-  const used = new Set(step.channels.map(([from, to]) => `${from}>${to}`));
-  const nodes = useMemo(() => trace.quanta.map((name) => ({ id: name, title: name })), [trace]);
-  return (
-    <Graph
-      label="Quanta and the channels between them"
-      nodes={nodes.map((node) => ({ ...node, class: open.has(node.id) ? "lit" : "" }))}
-      edges={trace.channels.map(([from, to]) => ({ from, to, class: used.has(`${from}>${to}`) ? "used" : "" }))}
-      choose={(name) => go("quanta", name)}
-    />
   );
 }

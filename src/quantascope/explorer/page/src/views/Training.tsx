@@ -1,11 +1,13 @@
 /** Loss and acquisition on one time axis; a brushed interval tells which events it helped, and where. */
-import { useMemo } from "preact/hooks";
-import { useData } from "../data/client";
-import type { Brushed, Run, Training } from "../data/shapes";
-import { count, number, percent } from "../format";
+import { useMemo, useRef } from "preact/hooks";
+import { get, useData } from "../data/client";
+import type { Brushed, EventPage, Loss, Run, Training } from "../data/shapes";
+import { count, number, percent, plain } from "../format";
 import { change, go, link, useRoute } from "../router";
 import { Chart, type Line } from "../ui/Chart";
 import { EventList } from "../ui/EventList";
+import { Layers } from "../ui/Layers";
+import { acquired, aligned } from "../ui/lines";
 import { Empty, Panel, Shown, Title } from "../ui/States";
 import { hueStyle } from "../ui/theme";
 
@@ -19,22 +21,34 @@ export function TrainingView({ run }: { run: Run }) {
 function Charts({ run, training }: { run: Run; training: Training }) {
   const { bounds, layers, quanta } = training;
   const { query } = useRoute();
-  const [from, to] = [Number(query["from"]), Number(query["to"])];
-  const brushed: [number, number] | null = query["to"] && Number.isFinite(from) && Number.isFinite(to) ? [from, to] : null;
-  const loss = useMemo(() => aligned(training.losses), [training]);
-    const curves = useMemo<Line[]>(
-    () => quanta.map(({ name, layer, values }) => ({ label: name, values: [0, ...cumulative(values)], hue: layers.indexOf(layer), width: 1.5 })),
+  const brushed = interval(bounds, query);
+  const loss = useMemo(() => losses(training), [training]);
+  const curves = useMemo<Line[]>(
+    () => quanta.map(({ name, layer, values }) => ({ label: name, values: acquired(values), hue: layers.indexOf(layer), width: 1.5 })),
     [training],
   );
-  const brush = (a: number, b: number) => change(snapped(bounds, a, b));
+  const axis = useMemo<[number, number]>(() => [Math.min(loss.x[0] ?? 0, bounds[0] ?? 0), Math.max(loss.x.at(-1) ?? 1, bounds.at(-1) ?? 1)], [training]);
+  const brush = bounds.length > 1 ? (a: number, b: number) => change(snapped(bounds, a, b)) : undefined;
+  const waiting = useRef(false);
+  const brushing = (a: number, b: number) => {
+    if (waiting.current) return;
+    waiting.current = true;
+    const done = () => (waiting.current = false);
+    get(`runs/${run.id}/interval`, snapped(bounds, a, b)).then(done, done);
+  };
   return (
     <>
-      <Title title="Training" aside={brushed && <button onClick={() => change({ from: null, to: null })}>Clear the interval</button>}>
-        Loss above, the acquisition of {count(quanta.length, "quantum", "quanta")} below, on the same steps. Drag over an interval to see what it
-        helped.
+      <Title title="Training">
+        {quanta.length
+          ? `Loss above, the acquisition of ${count(quanta.length, "quantum", "quanta")} below, on the same steps. Drag over an interval to see what it helped.`
+          : "Loss by training step."}
       </Title>
-      <Panel title="Loss">
-        <Chart label="Loss by training step" x={loss.x} xLabel="step" yLabel="nats per event" lines={loss.lines} height={210} sync={AXIS} brushed={brushed} brush={brush} />
+      <Panel title="Loss" aside={bounds.length > 1 && <Between bounds={bounds} brushed={brushed} />}>
+        {loss.lines.length ? (
+          <Chart label="Loss by training step" x={loss.x} xLabel="step" yLabel="nats per event" lines={loss.lines} height={230} xRange={axis} sync={AXIS} brushed={brushed} brush={brush} brushing={brushing} legend />
+        ) : (
+          <Empty title="No losses were recorded" />
+        )}
       </Panel>
       <Panel title="Acquisition" aside={<Layers layers={layers} />}>
         {quanta.length ? (
@@ -45,10 +59,12 @@ function Charts({ run, training }: { run: Run; training: Training }) {
             yLabel="share acquired"
             lines={curves}
             height={250}
+            xRange={axis}
             yRange={[0, 1.02]}
             sync={AXIS}
             brushed={brushed}
             brush={brush}
+            brushing={brushing}
             choose={(line) => go("quanta", quanta[line]!.name)}
             legend={false}
           />
@@ -61,20 +77,46 @@ function Charts({ run, training }: { run: Run; training: Training }) {
   );
 }
 
+/** The interval as two menus, for those who do not drag. */
+function Between({ bounds, brushed }: { bounds: number[]; brushed: [number, number] | null }) {
+  const [from, to] = brushed ?? [bounds[0]!, bounds.at(-1)!];
+  const choice = (label: string, value: number, options: number[], set: (step: number) => void) => (
+    <select aria-label={label} value={brushed ? value : ""} onChange={(event) => event.currentTarget.value && set(Number(event.currentTarget.value))}>
+      {!brushed && <option value="">{label}</option>}
+      {options.map((bound) => (
+        <option key={bound} value={bound}>
+          {number(bound)}
+        </option>
+      ))}
+    </select>
+  );
+  return (
+    <span class="row">
+      {choice("From step", from, bounds.slice(0, -1), (step) => change(snapped(bounds, step, Math.max(to, step))))}
+      <span aria-hidden="true">–</span>
+      {choice("To step", to, bounds.slice(1), (step) => change(snapped(bounds, Math.min(from, step), step)))}
+      <button disabled={!brushed} onClick={() => change({ from: null, to: null })}>
+        Clear
+      </button>
+    </span>
+  );
+}
+
 function Interval({ run, layers, from, to }: { run: Run; layers: string[]; from: number; to: number }) {
   const found = useData<Brushed>(`runs/${run.id}/interval`, { from, to });
+  const page = (offset: number) => get<EventPage>(`runs/${run.id}/interval`, { from, to, offset });
   return (
-    <Shown of={found} what="Reading the interval">
-      {({ events, layers: shares, quanta }) => (
-        <div class="columns">
-          <Panel title={`Helped most, steps ${number(from)} to ${number(to)}`} span={8}>
-            <EventList events={events} unit="nats" />
+    <Shown of={found} what="Reading the interval" keep>
+      {(brushed) => (
+        <div class="columns" data-interval={`${from} ${to}`}>
+          <Panel title={`Helped most, steps ${number(from)} to ${number(to)}`} aside={`${count(brushed.total, "event")}, nats gained`} span={8}>
+            <EventList label="Events of the interval" first={brushed} page={page} unit="nats gained" />
           </Panel>
           <div class="stack span-4">
             <Panel title="Through which layer">
-              {shares.map(({ layer, share }) => (
-                <div key={layer} class="predictions" style={hueStyle(layers.indexOf(layer))}>
-                  <span>{layer}</span>
+              {brushed.layers.map(({ layer, share }) => (
+                <div key={layer} class="predictions" style={hueStyle(layers.includes(layer) ? layers.indexOf(layer) : "muted")}>
+                  <bdi>{plain(layer, 32)}</bdi>
                   <span class="bar">
                     <span style={{ width: `${100 * Math.max(0, Math.min(1, share))}%` }} />
                   </span>
@@ -82,15 +124,19 @@ function Interval({ run, layers, from, to }: { run: Run; layers: string[]; from:
                 </div>
               ))}
             </Panel>
-            <Panel title="Quanta that grew">
-              <ul class="units">
-                {quanta.map(({ name, gained }) => (
-                  <li key={name}>
-                    <a href={link("quanta", name)}>{name}</a>
-                    <span>{percent(gained)}</span>
-                  </li>
-                ))}
-              </ul>
+            <Panel title="Quanta that grew" aside="share of each gained">
+              {brushed.quanta.length ? (
+                <ul class="units">
+                  {brushed.quanta.map(({ name, gained }) => (
+                    <li key={name}>
+                      <a href={link("quanta", name)}>{name}</a>
+                      <span>{percent(gained)}</span>
+                    </li>
+                  ))}
+                </ul>
+              ) : (
+                <span class="muted">None grew here.</span>
+              )}
             </Panel>
           </div>
         </div>
@@ -99,34 +145,23 @@ function Interval({ run, layers, from, to }: { run: Run; layers: string[]; from:
   );
 }
 
-function Layers({ layers }: { layers: string[] }) {
-  return (
-    <span class="row">
-      {layers.map((layer, index) => (
-        <span key={layer} class="row" style={{ ...hueStyle(index), gap: "6px" }}>
-          <i class="dot" />
-          {layer}
-        </span>
-      ))}
-    </span>
-  );
+const LOOKS: Record<Loss["kind"], Partial<Line>> = {
+  all: { hue: "ink", width: 2.2 },
+  "held-out": { hue: "ink", width: 2.2, dashed: true },
+  class: { width: 1.2 },
+  step: { hue: "muted", width: 0.6 },
+};
+
+/** Every token class has a hue of its own; what is about all events has none. */
+function losses({ losses }: Training): { x: number[]; lines: Line[] } {
+  const classes = losses.filter(({ kind }) => kind === "class");
+  return aligned(losses.map((loss) => ({ label: loss.name, hue: classes.indexOf(loss), steps: loss.steps, values: loss.values, ...LOOKS[loss.kind] })));
 }
 
-/** Losses on one axis: all steps at which any was measured. */
-function aligned(losses: Training["losses"]): { x: number[]; lines: Line[] } {
-  const x = [...new Set(losses.flatMap(({ steps }) => steps))].sort((a, b) => a - b);
-  const lines = losses.map(({ name, steps, values }, index) => {
-    const at = new Map(steps.map((step, place) => [step, values[place] ?? null]));
-    return { label: name, hue: index, values: x.map((step) => at.get(step) ?? null) };
-  });
-  return { x, lines };
-}
-
-/** Priority by interval, as the share gained so far. */
-export function cumulative(values: readonly number[]): number[] {
-  const total = values.reduce((sum, value) => sum + value, 0) || 1;
-  let sum = 0;
-  return values.map((value) => (sum += value) / total);
+function interval(bounds: readonly number[], { from, to }: Record<string, string>): [number, number] | null {
+  if (!from || !to || bounds.length < 2 || !Number.isFinite(Number(from)) || !Number.isFinite(Number(to))) return null;
+  const whole = snapped(bounds, Number(from), Number(to));
+  return [whole.from, whole.to];
 }
 
 /** Whole intervals: the nearest bounds. */

@@ -4,6 +4,9 @@ export const VIEWS = [
   ["quanta", "Quanta"],
   ["trace", "Trace"],
   ["intervene", "Intervene"],
+  ["program", "Program"],
+  ["dynamics", "Dynamics"],
+  ["compare", "Compare"],
   ["claims", "Claims"],
 ] as const;
 

@@ -1,0 +1,118 @@
+"""The explorer's page on 100,000 events, 40 intervals and 60 quanta, by the browser's own timer.
+
+    python benchmarks/explorer_page.py      after benchmarks/explorer.py, which makes the run
+
+The first view is timed from the command's start, and from the moment when its server listens, to the drawn charts.
+A brush is timed from the release of the mouse to the frame in which events, layers and quanta of the interval are
+drawn; a filter, an order and a scrolled list from the key, click or scroll to the frame that shows the outcome.
+Medians and maxima of several, each another interval, word, column or place.
+"""
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from playwright.sync_api import Page, expect, sync_playwright
+
+RUN = f"{Path(__file__).with_name('explorer.py')}:source"
+PATIENCE = 120_000
+WATCH = """([event, shown]) => {
+    let began = null
+    window.taken = new Promise(done => {
+        addEventListener(event, () => { began ??= performance.now() }, { capture: true, once: true })
+        const look = () => {
+            if (began !== null && document.querySelector(shown) && !document.querySelector('.stale, .wait'))
+                requestAnimationFrame(() => done(performance.now() - began))
+            else requestAnimationFrame(look)
+        }
+        look()
+    })
+}"""
+
+
+@contextmanager
+def served() -> Iterator[tuple[str, float, float]]:
+    """The address of a server of the run, and when its command was started and when it listened."""
+    began = time.time()
+    command = [sys.executable, "-m", "quantascope.cli", "explore", RUN, "--no-browser"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        assert server.stderr
+        try:
+            address = next(line for line in server.stderr if line.startswith("http")).strip()
+            yield address, began, time.time()
+        finally:
+            server.kill()
+
+
+def timed(page: Page, event: str, shown: str, act: Callable[[], Any]) -> float:
+    """Milliseconds from an event to the frame in which something is shown."""
+    page.evaluate(WATCH, [event, shown])
+    act()
+    return page.evaluate("window.taken")
+
+
+def brush(page: Page, first: int, last: int) -> float:
+    """Brush whole intervals on the lower chart."""
+    box = page.locator(".u-over").nth(1).bounding_box()
+    assert box
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * (first + 0.2) / 40, y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * (last - 0.2) / 40, y, steps=3)
+    return timed(page, "mouseup", f"[data-interval='{100 * first} {100 * last}']", page.mouse.up)
+
+
+def say(what: str, taken: list[float]) -> None:
+    """One line of milliseconds."""
+    print(f"{what:34} median {median(taken):6.0f} ms   most {max(taken):6.0f} ms   of {len(taken)}")
+
+
+def main() -> None:
+    """Print what each action takes."""
+    executable = shutil.which("chromium")
+    expect.set_options(timeout=PATIENCE)
+    with sync_playwright() as driver, served() as (address, began, listened):
+        page = driver.chromium.launch(executable_path=executable).new_page(viewport={"width": 1280, "height": 720})
+        page.set_default_timeout(PATIENCE)
+        asked = time.time()
+        page.goto(address)
+        expect(page.locator(".u-over")).to_have_count(2)
+        drawn = page.evaluate("new Promise(done => requestAnimationFrame(() => done(Date.now())))") / 1000
+        print(f"{'listens after':34} {1000 * (listened - began):6.0f} ms from the command")
+        print(f"{'first view, both charts drawn':34} {1000 * (drawn - asked):6.0f} ms from the first request")
+        page.locator(".u-over").nth(1).scroll_into_view_if_needed()
+        brush(page, 30, 31)
+        say("brush an interval", [brush(page, first, first + 1 + first % 7) for first in range(0, 24, 3)])
+        page.goto(f"{address}#/quanta")
+        page.get_by_role("searchbox").fill("")
+        words = ["L0", "L1", "L2.Q7", "word3", ""]
+        field = page.get_by_role("searchbox")
+        say(
+            "filter 60 quanta",
+            [timed(page, "input", ".table", lambda word=word: field.fill(word)) for word in words],
+        )
+        heads = page.locator(".table-head button")
+        say("sort 60 quanta", [timed(page, "click", "[aria-sort]", heads.nth(at).click) for at in range(2, 6)])
+        page.goto(f"{address}#/quanta/L1.Q3?events=absent")
+        events = page.locator(".events")
+        events.wait_for()
+        scrolled = [
+            timed(
+                page,
+                "scroll",
+                f".event[aria-posinset='{at}'] .chip",
+                lambda at=at: events.evaluate("(list, at) => { list.scrollTop = 42 * (at - 3) }", at),
+            )
+            for at in range(5_000, 60_000, 9_000)
+        ]
+        say("scroll a list of events", scrolled)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""The command that shows runs in the browser."""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from quantascope.cli.arguments import File, ProgramName
+from quantascope.cli.compute import ONE_PROCESS, ProcessFlags
+from quantascope.cli.discovery import TaskFile
+from quantascope.report.text import complain, say
+from quantascope.runs.errors import InvalidConfig
+
+
+def explore(
+    runs: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="RUN ...")],
+    /,
+    html: File = None,
+    inputs: Annotated[tuple[str, ...], tyro.conf.arg(metavar="INPUT ...", help_behavior_hint="")] = (),
+    replace: bool = False,
+    port: int = 0,
+    host: str = "127.0.0.1",
+    no_browser: bool = False,
+    task: TaskFile = None,
+    program: ProgramName = None,
+    results: Path = Path("results"),
+    process: ProcessFlags = ONE_PROCESS,
+) -> None:
+    """Show runs in the browser: training, quanta, traces, interventions, programs, dynamics, claims.
+
+    Nothing is written into the runs. Ctrl-C ends it.
+
+    Args:
+        runs: Run folders of any command, FILE.py:NAME of a Source, or folders of Hugging Face checkpoints whose
+            quanta were found.
+        html: Write one self-contained file instead, which needs no server.
+        inputs: Inputs whose traces the file holds; some of the task's own if not given.
+        replace: Replace a file that is there.
+        port: Where to listen; a free port if not given.
+        host: The address to listen at. Others than this machine can then reach it, and need the printed token.
+        no_browser: Only print the address.
+        task: The task of a run that was trained on a task in a file.
+        program: The program of a compiled Q-model that was made with a program in a file.
+        results: Folder of committed results, for the claims.
+    """
+    from quantascope.explorer.explorer import Explorer
+    from quantascope.explorer.open import open_runs
+    from quantascope.explorer.server import ExplorerServer
+    from quantascope.models.device import find_device
+
+    process.begin()
+    _check_file(html, inputs, replace=replace)
+    device = find_device(process.chosen_device)
+    opened = open_runs(runs, task=task, program=program, device=device, bare=html is not None)
+    claims, drawing = claims_of(results)
+    command = "quantascope explore " + " ".join(run.named for run in opened)
+    explorer = Explorer(opened, command, claims, drawing)
+    if html:
+        _write(explorer, html, inputs)
+        return
+    with ExplorerServer(explorer, host=host, port=port) as server:
+        if server.token:
+            complain(f"warning: other machines can reach {host}; whoever has the printed address sees these runs")
+        say(f"{server.address}\nCtrl-C ends the explorer.", aside=True)
+        if not no_browser:
+            _open_browser(server.address)
+        with suppress(KeyboardInterrupt):
+            server.serve_forever()
+
+
+def _check_file(file: Path | None, inputs: tuple[str, ...], *, replace: bool) -> None:
+    """Refuse a file that is there or cannot be written, before anything is computed."""
+    if file is None:
+        if inputs or replace:
+            raise InvalidConfig("--inputs and --replace are for a file; give --html FILE")
+        return
+    if file.suffix not in (".html", ".htm"):
+        raise InvalidConfig(f"{file.name} is no name of a page; end it in .html")
+    if not file.parent.is_dir():
+        raise InvalidConfig(f"there is no folder {file.parent} for {file.name}; make it first")
+    if file.exists() and not replace:
+        raise InvalidConfig(f"{file} is there; give another name, or --replace")
+
+
+def _write(explorer: Any, file: Path, inputs: tuple[str, ...]) -> None:
+    from quantascope.explorer.offline import offline_page
+    from quantascope.report.progress import counting
+    from quantascope.runs.files import write_bytes
+
+    with counting("answers") as progress:
+        page = offline_page(explorer, inputs, progress)
+    write_bytes(file, page)
+    say(f"page  {file}, {len(page) / 1e6:.1f} MB")
+
+
+def claims_of(results: Path) -> tuple[Any, Any]:
+    """The scoreboard and its drawings, read when they are asked for; neither without results."""
+    if not (results / "paper.toml").is_file():
+        return None, None
+    from quantascope.claims.explained import claim_drawing, claim_rows
+
+    return lambda: claim_rows(results), lambda claim: claim_drawing(results, claim)
+
+
+def _open_browser(address: str) -> None:
+    """Open the page where there is a browser with a window; elsewhere the printed address is enough."""
+    import webbrowser
+
+    try:
+        browser = webbrowser.get()
+        # One of this very type takes the terminal until it ends.
+        opened = type(browser) is not webbrowser.GenericBrowser and browser.open(address)
+    except webbrowser.Error:
+        opened = False
+    if not opened:
+        complain("there is no browser here; open the address yourself, or give --no-browser")

@@ -1,0 +1,68 @@
+"""Lists of events: how much a quantum helped each, and pages of the strongest, the borderline and the others.
+
+How much a quantum with curve ρ helped an event is what is left of the event's priority P in the layer, after the
+quanta that were found before it, along the curve:
+
+    s = <P − Σ_j a_j ρ_j, ρ> / <ρ, ρ>        1 for an event that was helped as the curve says, 0 for none
+
+An event is in the support where s is above one half; events near one half are borderline.
+"""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from quantascope.discovery.discover import Discovery
+from quantascope.explorer.request import Request
+from quantascope.explorer.source_run import SourceRun
+
+PAGE = 50
+WHICH = ("strongest", "borderline", "absent")
+
+
+def events(run: SourceRun, asked: Request) -> dict[str, Any]:
+    """A page of the events of a quantum, in their context."""
+    found = run.discovery
+    factor = found.names.index(asked.one_of("name", found.names))
+    which, offset = asked.one_of("which", WHICH, WHICH[0]), asked.number("offset", 0)
+    share = _kept_shares(run, found, factor)
+    order = _ordered(share, found.factors.supports[factor], which)
+    return {
+        "total": len(order),
+        "offset": offset,
+        "limit": PAGE,
+        "events": run.contexts.show(page_of(order, offset), share, share),
+    }
+
+
+def shares(found: Discovery, factor: int) -> Float[np.ndarray, " events"]:
+    """How much a quantum helped each training event."""
+    factors = found.factors
+    layer, curve = int(factors.layer[factor]), factors.curves[factor]
+    before = np.flatnonzero((factors.layer == layer) & (np.arange(len(factors)) < factor))
+    taken = factors.curves[before] @ curve
+    along = found.trained.values[layer] @ curve
+    return (along - taken @ factors.supports[before].astype(np.float64)) / (curve @ curve)
+
+
+def _kept_shares(run: SourceRun, found: Discovery, factor: int) -> Float[np.ndarray, " events"]:
+    return run.kept.get(f"shares {factor}", lambda: shares(found, factor), of=found)
+
+
+def _ordered(share: Float[np.ndarray, " events"], member: np.ndarray, which: str) -> Int[np.ndarray, " listed"]:
+    """The events of a list in its order: farthest inside, nearest to the boundary, or least helped at all."""
+    if which == "borderline":
+        return ranked(np.abs(share - 0.5))
+    place = np.flatnonzero(member if which == "strongest" else ~member)
+    return place[ranked(-share[place] if which == "strongest" else np.abs(share[place]))]
+
+
+def ranked(keys: Float[np.ndarray, " events"]) -> Int[np.ndarray, " events"]:
+    """Places from the smallest key on; equal ones in their order."""
+    return np.argsort(keys, kind="stable")
+
+
+def page_of(order: Int[np.ndarray, " listed"], offset: int) -> Int[np.ndarray, " shown"]:
+    """One page of a list."""
+    return order[offset : offset + PAGE]

@@ -1,0 +1,141 @@
+"""`Explorer`: address and parameters to answer. Whatever goes wrong in one run or view leaves the others."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from quantascope.explorer.compare import comparable, compare
+from quantascope.explorer.dynamics import dynamics
+from quantascope.explorer.events import events
+from quantascope.explorer.forest_run import ForestRun
+from quantascope.explorer.guided_run import GuidedNetworkRun
+from quantascope.explorer.program import execute, program
+from quantascope.explorer.program_run import ProgramRun
+from quantascope.explorer.quanta import layers, quanta, quantum
+from quantascope.explorer.request import Request, UnknownAddress
+from quantascope.explorer.shown_run import THERE, Availability, ShownRun
+from quantascope.explorer.source_run import SourceRun
+from quantascope.explorer.tracing import inputs, intervened, previewed, traced, units
+from quantascope.explorer.training import interval, training
+from quantascope.runs.errors import QuantascopeError, one_line
+
+Claims = Callable[[], list[dict[str, Any]]]
+"""The rows of the scoreboard; a claim's drawing is among `Drawings`."""
+Drawing = Callable[[str], str]
+"""The drawing of a claim as a data address."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How an address is answered, and the parameters that it takes."""
+
+    make: Callable[..., Any]
+    parameters: tuple[str, ...] = ()
+
+
+OF_RUNS: Mapping[type[ShownRun], Mapping[str, Answer]] = {
+    SourceRun: {
+        "training": Answer(training),
+        "interval": Answer(interval, ("from", "to", "offset")),
+        "quanta": Answer(quanta),
+        "layers": Answer(layers),
+        "quantum": Answer(quantum, ("name",)),
+        "events": Answer(events, ("name", "which", "offset")),
+        "inputs": Answer(inputs),
+        "trace": Answer(traced, ("input", "preset")),
+        "units": Answer(units, ("preset",)),
+        "preview": Answer(previewed, ("input", "unit", "preset")),
+        "intervene": Answer(intervened, ("units", "panel", "input", "preset")),
+    },
+    ProgramRun: {"program": Answer(program), "execute": Answer(execute, ("input",))},
+    ForestRun: {"dynamics": Answer(dynamics)},
+    GuidedNetworkRun: {},
+}
+"""What is below /api/runs/NUMBER/, by kind of run."""
+
+
+@dataclass(frozen=True, eq=False)
+class Explorer:
+    """Runs that are shown together; `claims` are given by whoever knows them."""
+
+    runs: Sequence[ShownRun]
+    command: str
+    claims: Claims | None = None
+    drawing: Drawing | None = None
+    _working: threading.RLock = field(default_factory=threading.RLock)
+    """Answers are made one at a time: they share what is read, and the processor."""
+
+    def answer(self, asked: Request) -> Any:
+        """The data at an address."""
+        with self._working:
+            first, *rest = asked.path.split("/")
+            if first == "runs" and len(rest) == 2:
+                run = self._run(rest[0])
+                found = OF_RUNS[type(run)].get(rest[1])
+                if found:
+                    asked.only(found.parameters)
+                    return found.make(run, asked) if found.parameters else found.make(run)
+            elif not rest and first in OF_ALL:
+                asked.only(OF_ALL[first].parameters)
+                return OF_ALL[first].make(self, asked)
+            raise UnknownAddress(f"there is nothing at /api/{one_line(asked.path, 100)}")
+
+    def _run(self, identity: str) -> ShownRun:
+        for run in self.runs:
+            if run.id == identity:
+                return run
+        raise UnknownAddress(f"there is no run '{one_line(identity, 60)}'; there are 0 to {len(self.runs) - 1}")
+
+    def _index(self, asked: Request) -> dict[str, Any]:
+        """The runs with the views that each has, and what is damaged."""
+        damaged: list[str] = []
+        shown = []
+        for run in self.runs:
+            views, broken = run.look()
+            damaged += map(run.without_path, broken)
+            views |= {"compare": self._comparable(run), "claims": self._has_claims()}
+            shown.append(
+                {
+                    "id": run.id,
+                    "title": run.title,
+                    "kind": run.kind,
+                    "views": {name: view.to_json(run.without_path) for name, view in views.items()},
+                }
+            )
+        return {"runs": shown, "command": self.command, "damaged": list(dict.fromkeys(damaged))}
+
+    def _comparable(self, run: ShownRun) -> Availability:
+        if len(comparable(self.runs, run)) > 1:
+            return THERE
+        command = f"{self.command} ANOTHER"
+        return Availability("There is nothing to compare this run with; open another of its kind.", command)
+
+    def _compare(self, asked: Request) -> dict[str, Any]:
+        return compare([self._run(one) for one in asked.text("runs").split(",")])
+
+    def _has_claims(self) -> Availability:
+        try:
+            found = bool(self.claims and self.claims())
+        except QuantascopeError as error:
+            return Availability(str(error))
+        return THERE if found else Availability("There are no committed results here; give --results FOLDER.")
+
+    def _claims(self, asked: Request) -> list[dict[str, Any]]:
+        return self.claims() if self.claims else []
+
+    def _drawing(self, asked: Request) -> dict[str, Any]:
+        name = asked.text("claim")
+        known = {row["claim"] for row in self._claims(asked)}
+        if self.drawing is None or name not in known:
+            raise UnknownAddress(f"there is no drawing of '{one_line(name, 60)}'")
+        return {"drawing": self.drawing(name)}
+
+
+OF_ALL: Mapping[str, Answer] = {
+    "index": Answer(Explorer._index),
+    "compare": Answer(Explorer._compare, ("runs",)),
+    "claims": Answer(Explorer._claims),
+    "drawing": Answer(Explorer._drawing, ("claim",)),
+}
+"""What is directly below /api/."""

@@ -1,0 +1,101 @@
+"""`ProgramRun`: the compiled Q-model of a program, and the program itself as text.
+
+Opening a run never executes what it holds: its program runs only if it comes with quantascope, or if it was named
+and is byte for byte the one that the run keeps.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from quantascope.explorer.shown_run import THERE, Availability, ShownRun, trouble
+from quantascope.program.declared import Declared, declared_quanta
+from quantascope.programs import find_task, is_built_in, program_text
+from quantascope.qmodel.compiled.fit import KEPT_PROGRAM, KNOWLEDGE, MODEL, RESULT, CompiledLearner
+from quantascope.qmodel.compiled.knowledge import Knowledge
+from quantascope.qmodel.compiled.model import CompiledQModel
+from quantascope.qmodel.compiled.program_task import ProgramTask, program_task
+from quantascope.qmodel.compiled.saved import load_qmodel
+from quantascope.runs.accuracy import read_accuracy
+from quantascope.runs.artefact import read_tensors
+from quantascope.runs.errors import RunMismatch
+from quantascope.runs.files import opened
+from quantascope.runs.run_directory import read_run
+from quantascope.sources.user_file import check_named
+from quantascope.tasks.sequence import SequenceTask
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ProgramRun(ShownRun):
+    """A run of `train compiled`; `program` is where the user says that its program is."""
+
+    program: str | None = None
+
+    kind: ClassVar[str] = "compiled"
+
+    @property
+    def config(self) -> CompiledLearner:
+        """What was trained."""
+        return read_run(Path(self.where)).parse(CompiledLearner, make="quantascope train compiled")
+
+    @property
+    def model(self) -> CompiledQModel:
+        """The Q-model, whose file says its graph."""
+        file, made_by = self.folder / MODEL, self.config.hash()
+        return self.kept.get("model", lambda: load_qmodel(file, made_by=made_by)[0].eval(), files=[file])
+
+    @property
+    def accuracy(self) -> dict[str, float]:
+        """What it reached."""
+        return read_accuracy(self.folder / RESULT, made_by=self.config.hash())
+
+    @property
+    def knowledge(self) -> dict[str, float] | None:
+        """How well it has learned its program; older runs do not say."""
+        if not (self.folder / KNOWLEDGE).exists():
+            return None
+        known = Knowledge.load(self.folder / KNOWLEDGE, made_by=self.config.hash())
+        return known.model_dump(mode="json", exclude_none=True)
+
+    @property
+    def declared(self) -> dict[str, Declared]:
+        """The quanta in the text of the program, which is read and not executed."""
+        program = self.config.program
+        if is_built_in(program):
+            return declared_quanta(program_text(program))
+        file = self.folder / KEPT_PROGRAM
+        with opened(file) as kept:
+            return declared_quanta(kept.read().decode(errors="replace"))
+
+    @property
+    def allowed(self) -> str:
+        """Where the program is; refused unless it may run."""
+        file = self.folder / KEPT_PROGRAM
+        return check_named(file, self.config.program, self.program, option="--program")
+
+    @property
+    def task(self) -> SequenceTask:
+        """The task of the program."""
+        return find_task(self.allowed)
+
+    @property
+    def taught(self) -> ProgramTask:
+        """The program, compiled, which takes seconds once."""
+        named = self.allowed
+        taught = program_task(named)
+        if taught.compiled.graph.names != self.model.graph.names:
+            raise RunMismatch(f"{named} has other quanta than the Q-model in {self.where}; train it again")
+        return taught
+
+    @property
+    def may_run(self) -> bool:
+        """Whether the program may be executed."""
+        return trouble(lambda: self.allowed) is None
+
+    def look(self) -> tuple[dict[str, Availability], list[str]]:
+        """The program, or what is damaged."""
+        damage = trouble(lambda: read_tensors(self.folder / MODEL, made_by=self.config.hash()))
+        found = Availability(damage) if damage else THERE
+        others = (trouble(lambda: self.accuracy), trouble(lambda: self.knowledge), trouble(lambda: self.declared))
+        damaged = [one for one in (damage, *others) if one]
+        return self.others("program") | {"program": found}, damaged

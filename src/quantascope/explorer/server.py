@@ -1,0 +1,223 @@
+"""Serves an explorer over HTTP: read-only, on this machine, and not to other pages of the browser.
+
+host     Only requests for an address of this server are answered, so that no name of another site leads here.
+origin   Pages of other origins are refused.
+token    A server that listens beyond this machine asks for one.
+bounds   Addresses, headers, time for a request, the number of requests at once, and the size of an answer.
+
+The standard library parses HTTP: a handful of addresses, one user, and nothing to install.
+"""
+
+import gzip
+import ipaddress
+import json
+import secrets
+import socket
+import sys
+import threading
+import traceback
+from dataclasses import dataclass
+from functools import cached_property
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import urlsplit
+
+from quantascope.explorer.explorer import Explorer
+from quantascope.explorer.page_file import read_page, security_policy
+from quantascope.explorer.request import Request, UnknownAddress
+from quantascope.explorer.values import finite
+from quantascope.runs.errors import InvalidConfig, QuantascopeError
+
+LOCAL = "127.0.0.1"
+LARGEST = 1_000_000
+"""Bytes of an answer as it is sent."""
+MOST_AT_ONCE = 32
+PATIENCE = 10.0
+"""Seconds in which a request must arrive."""
+_NAMES = frozenset(("127.0.0.1", "localhost", "::1"))
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What is sent: a status, a type, and a body."""
+
+    status: HTTPStatus
+    body: bytes
+    kind: str = "application/json; charset=utf-8"
+
+    @classmethod
+    def of(cls, value: Any, status: HTTPStatus = HTTPStatus.OK) -> "Reply":
+        """Data for the page."""
+        return cls(status, json.dumps(finite(value), allow_nan=False, separators=(",", ":")).encode())
+
+    @classmethod
+    def refusal(cls, status: HTTPStatus, why: str) -> "Reply":
+        """One line that says what is wrong."""
+        return cls.of({"error": why}, status)
+
+
+class ExplorerServer(ThreadingHTTPServer):
+    """Listens at an address of this machine; `token` is asked for if the address can be reached from others."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, explorer: Explorer, *, host: str = LOCAL, port: int = 0) -> None:
+        self.explorer = explorer
+        self.page = read_page()
+        self.policy = security_policy(self.page, connect="'self'")
+        self.token = None if _is_local(host) else secrets.token_urlsafe(24)
+        self._slots = threading.BoundedSemaphore(MOST_AT_ONCE)
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        try:
+            super().__init__((host, port), _Handler)
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise InvalidConfig(
+                f"cannot listen at {host}:{port} ({reason}); give another --port, or none for a free one"
+            ) from error
+
+    @cached_property
+    def address(self) -> str:
+        """Where a browser finds it."""
+        host, port = self.server_address[:2]
+        shown = f"[{host}]" if ":" in str(host) else str(host)
+        if shown in ("0.0.0.0", "[::]"):
+            shown = socket.gethostname()
+        return f"http://{shown}:{port}/" + (f"?token={self.token}" if self.token else "")
+
+    def is_own_name(self, name: str | None) -> bool:
+        """Whether the Host of a request names this server.
+
+        A numeric address cannot be given to another site by its name server, nor this machine's own name.
+        """
+        if not name:
+            return False
+        try:
+            parts = urlsplit(f"//{name}")
+            host, port = parts.hostname or "", parts.port or 80
+        except ValueError:
+            return False
+        if port != self.server_address[1] or parts.username is not None or parts.path:
+            return False
+        if self.token is None:
+            return host in _NAMES
+        return host in _NAMES or host == socket.gethostname().lower() or _is_numeric(host)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer in a thread of its own; connections beyond the bound are closed."""
+        if not self._slots.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self._slots.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Give the place back when a connection ends."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._slots.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that goes away is no error of ours."""
+        if not isinstance(sys.exception(), OSError):
+            traceback.print_exc()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection of a browser."""
+
+    server: ExplorerServer  # pyright: ignore[reportIncompatibleVariableOverride]
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "quantascope", ""
+    timeout = PATIENCE
+
+    def do_GET(self) -> None:
+        """Answer with data or the page."""
+        if "Content-Length" in self.headers or "Transfer-Encoding" in self.headers:
+            self.close_connection = True  # what follows is no request
+        self._send(self._reply())
+
+    do_HEAD = do_GET
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing is written about requests."""
+
+    def _reply(self) -> Reply:
+        """The answer to this request, whatever is wrong with it."""
+        if not self.server.is_own_name(self.headers.get("Host")) or len(self.headers.get_all("Host", [])) != 1:
+            return Reply.refusal(HTTPStatus.FORBIDDEN, "this server is not at that address")
+        if not self._is_of_own_page():
+            return Reply.refusal(HTTPStatus.FORBIDDEN, "pages of other sites may not ask")
+        if urlsplit(self.path).path == "/":
+            return Reply(HTTPStatus.OK, self.server.page.encode(), "text/html; charset=utf-8")
+        if not self._is_let_in():
+            return Reply.refusal(HTTPStatus.UNAUTHORIZED, "open the address that the command printed")
+        try:
+            return Reply.of(self.server.explorer.answer(Request.of(self.path)))
+        except UnknownAddress as error:
+            return Reply.refusal(HTTPStatus.NOT_FOUND, str(error))
+        except QuantascopeError as error:
+            return Reply.refusal(HTTPStatus.BAD_REQUEST, str(error))
+        except Exception as error:
+            traceback.print_exc()
+            why = f"an error of quantascope ({type(error).__name__}); the terminal shows more"
+            return Reply.refusal(HTTPStatus.INTERNAL_SERVER_ERROR, why)
+
+    def _is_of_own_page(self) -> bool:
+        origin, site = self.headers.get("Origin"), self.headers.get("Sec-Fetch-Site")
+        if origin is not None and origin.lower() != f"http://{self.headers['Host']}".lower():
+            return False
+        return site in (None, "same-origin", "none") or urlsplit(self.path).path == "/"
+
+    def _is_let_in(self) -> bool:
+        if self.server.token is None:
+            return True
+        given = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        return secrets.compare_digest(given.encode(), self.server.token.encode())
+
+    def _send(self, reply: Reply) -> None:
+        body, packed = reply.body, "gzip" in self.headers.get("Accept-Encoding", "")
+        if packed:
+            body = gzip.compress(body, compresslevel=5, mtime=0)
+        if len(body) > LARGEST and reply.status == HTTPStatus.OK:
+            why = f"the answer takes {len(body):,} bytes, and at most {LARGEST:,} are sent; ask for less at once"
+            self._send(Reply.refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, why))
+            return
+        self.send_response(reply.status)
+        for name, value in self._headers(reply.kind, len(body), packed).items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def _headers(self, kind: str, length: int, packed: bool) -> dict[str, str]:
+        return {
+            "Content-Type": kind,
+            "Content-Length": str(length),
+            **({"Content-Encoding": "gzip"} if packed else {}),
+            "Cache-Control": "no-store",
+            "Content-Security-Policy": self.server.policy,
+            "Cross-Origin-Opener-Policy": "same-origin",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Referrer-Policy": "no-referrer",
+            "Vary": "Accept-Encoding",
+            "X-Content-Type-Options": "nosniff",
+        }
+
+
+def _is_local(host: str) -> bool:
+    return host == "localhost" or (_is_numeric(host) and ipaddress.ip_address(host).is_loopback)
+
+
+def _is_numeric(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
