@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench page clean
+.PHONY: help setup demo test chromium check docs bench page showcase clean
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -14,19 +14,29 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps mup # an oracle of tests; asks for torchvision
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps g2p-en # a network to compare with; asks for nltk
 	@touch $(READY)
 
 demo: $(READY) ## train a small Transformer and find its quanta, two minutes after the install
 	$(BIN)/quantascope train number-naming --out runs/demo --set steps=2000 intervals=32 replays=0
 	$(BIN)/quantascope discover runs/demo
 
-test: $(READY) ## the whole test-suite
+test: $(READY) chromium ## the whole test-suite
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal
+
+chromium: # the tests of the explorer's page need one; installed where that is allowed
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || [ "$$(id -u)" != 0 ] \
+		|| { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium; } \
+		>/dev/null 2>&1 || echo "Chromium could not be installed"
 
 check: $(READY) ## ruff and basedpyright
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright --level error
+
+docs: $(READY) ## the documentation site: docs/_build/html/index.html; a broken link is an error
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 bench: $(READY) ## the benchmarks: ratios measured side by side
 	$(BIN)/python benchmarks/hsp_training.py
@@ -42,6 +52,16 @@ bench: $(READY) ## the benchmarks: ratios measured side by side
 page: ## rebuild the explorer's page, with node
 	npm --prefix src/quantascope/explorer/page ci --silent
 	npm --prefix src/quantascope/explorer/page run build
+
+showcase: $(READY) ## docs/demo: a small source in the explorer, as one file
+	rm -rf runs/number-naming && mkdir -p runs docs/demo
+	$(BIN)/quantascope train number-naming --out runs/number-naming --set steps=2000 intervals=32 replays=20
+	$(BIN)/quantascope discover runs/number-naming
+	$(BIN)/quantascope fit runs/number-naming --set updates=600
+	$(BIN)/quantascope explain runs/number-naming --units factors --permutations 5
+	$(BIN)/quantascope explain runs/number-naming --permutations 5
+	$(BIN)/quantascope explore runs/number-naming --html docs/demo/number-naming.html --replace --results none \
+		--inputs 346 1001 19 80035 7 999999
 
 clean: ## remove the environment and all local runs
 	rm -rf $(VENV) runs

@@ -2,12 +2,14 @@
 
 Three files: a checkpoint of the reference source (0.1 MB), one of 256 MB from the page cache, and that from disk.
 Reading is `read_tensors` and a copy of every tensor, as loading it into a network makes one. The digests that were
-weighed are timed on the same bytes: CRC-32 is the fastest that the standard library has.
+weighed are timed on the same bytes: CRC-32 is the fastest that the standard library has, XXH3 is the one in use.
 
-    python benchmarks/artefact_reading.py
+    python benchmarks/artefact_reading.py [--json FILE]
 """
 
+import argparse
 import hashlib
+import json
 import os
 import tempfile
 import time
@@ -17,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import xxhash
 
 from quantascope.models import Transformer, TransformerConfig
 from quantascope.runs import artefact
@@ -59,6 +62,9 @@ def forget(file: Path) -> None:
 
 def main() -> None:
     """Print a row for each file, and the speed of each digest."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, help="write what was measured to this file")
+    asked = parser.parse_args()
     torch.set_num_threads(1)
     folder = Path(tempfile.mkdtemp())
     model = Transformer(vocabulary=44, positions=20, config=TransformerConfig(), seed=0)
@@ -72,15 +78,20 @@ def main() -> None:
         ("256 MB, from disk", "large", cold),
     )
     print(f"{'':20}{'read ms':>10}{'with check':>12}{'ratio':>8}")
+    ratios, speeds = {}, {}
     for name, file, before in rows:
         bare = without_check(folder / file, before)
         checked = seconds(lambda file=file: read(folder / file), before)
+        ratios[name] = {"read_ms": 1e3 * bare, "with_check_ms": 1e3 * checked, "ratio": checked / bare}
         print(f"{name:20}{1e3 * bare:10.2f}{1e3 * checked:12.2f}{checked / bare:8.3f}")
     data = (folder / "large").read_bytes()
     print(f"\n{'digest':20}{'GB/s':>10}")
-    digests = {"crc32": zlib.crc32, "sha256": hashlib.sha256, "blake2b": hashlib.blake2b}
+    digests = {"xxh3": xxhash.xxh3_64, "crc32": zlib.crc32, "sha256": hashlib.sha256, "blake2b": hashlib.blake2b}
     for name, digest in digests.items():
-        print(f"{name:20}{len(data) / seconds(lambda digest=digest: digest(data)) / 1e9:10.2f}")
+        speeds[name] = len(data) / seconds(lambda digest=digest: digest(data)) / 1e9
+        print(f"{name:20}{speeds[name]:10.2f}")
+    if asked.json:
+        asked.json.write_text(json.dumps({"files": ratios, "gigabytes_per_second": speeds}, indent=2) + "\n")
     for file in folder.iterdir():
         file.unlink()
 

@@ -22,7 +22,8 @@ from safetensors.torch import save_file
 from sklearn.datasets import load_digits
 from torch import Tensor, nn
 
-from quantascope.training.audit import Finding, audit
+from quantascope.training.audit import audit
+from quantascope.training.finding import Finding
 from quantascope.training.order import oscillation
 from quantascope.training.sketch import distances, sketch
 

@@ -9,7 +9,7 @@ does what a command does with it. Outcomes:
     WRONG       another result, without a word
     TRACEBACK   any other exception
 
-    python benchmarks/damage.py [--trials 1200] [--seed 0]
+    python benchmarks/damage.py [--trials 1200] [--seed 0] [--json FILE]
 """
 
 import argparse
@@ -35,8 +35,8 @@ from torch import nn
 from quantascope.acquisition.learner import HSPLearner, learn
 from quantascope.claims.result import Estimate, Result
 from quantascope.claims.scoreboard import read_results
+from quantascope.discovery import priority_field
 from quantascope.discovery.discover import discover
-from quantascope.discovery.field import priority_field
 from quantascope.guidance.guide import GuidedLearner, learn_guided
 from quantascope.models import MLPConfig, TransformerConfig
 from quantascope.qmodel.compiled.fit import CompiledLearner, learn_compiled
@@ -243,7 +243,11 @@ def series_kinds(folder: Path) -> list[Kind]:
         )
 
     def read(path: Path) -> Any:
-        return {name: result.to_json() for name, result in read_results(path).items()}
+        return {
+            f"{name} {preset}": result.to_json()
+            for name, presets in read_results(path).items()
+            for preset, result in presets.items()
+        }
 
     return [
         Kind("checkpoint of a loop", folder / "series-0", "checkpoints/*.safetensors", loaded, optional=True),
@@ -303,6 +307,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=1200)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", type=Path, help="write the counts to this file")
     asked = parser.parse_args()
     torch.set_num_threads(1)
     folder = Path(tempfile.mkdtemp())
@@ -321,6 +326,9 @@ def main() -> int:
     print(f"{'':28}" + "".join(f"{column:>11}" for column in columns))
     for row, counts in [*by_kind.items(), *by_damage.items(), ("all", sum(by_kind.values(), Counter()))]:
         print(f"{row:28}" + "".join(f"{counts[column]:11d}" for column in columns))
+    if asked.json:
+        about = {"trials": asked.trials, "seed": asked.seed, "kinds": by_kind, "damages": by_damage}
+        asked.json.write_text(json.dumps(about, indent=2) + "\n")
     return int(any(counts["WRONG"] + counts["TRACEBACK"] for counts in by_kind.values()))
 
 

@@ -225,19 +225,21 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="a few kills of the commands that need no workers")
     parser.add_argument("--most", type=int, help="at most so many syncs and renames of a command")
     parser.add_argument("--only", choices=COMMANDS, nargs="+", help="some commands")
-    parser.add_argument("--json", type=Path, help="write the counts to this file")
+    parser.add_argument("--json", type=Path, help="keep the counts in this file, beside those of other commands")
     asked = parser.parse_args()
     names = asked.only or list(QUICK if asked.quick else COMMANDS)
     counts = {name: {"kills": 0, "lost": 0} for name in names}
+    kept = json.loads(asked.json.read_text()) if asked.json and asked.json.exists() else {}
     for name, kill, cost in survey(names, most=3 if asked.quick else asked.most, quick=asked.quick):
         counts[name]["kills"] += 1
         counts[name]["lost"] += cost is not None
         if cost:
             print(f"{name}, {kill}: {cost}", flush=True)
+        if asked.json:  # after each, since a survey may be interrupted
+            done = {one: count for one, count in counts.items() if count["kills"]}
+            asked.json.write_text(json.dumps(kept | done, indent=2) + "\n")
     for name, count in counts.items():
         print(f"{name:16} {count['kills']:4} kills, {count['lost']} lost")
-    if asked.json:
-        asked.json.write_text(json.dumps(counts, indent=2) + "\n")
     return 1 if any(count["lost"] for count in counts.values()) else 0
 
 

@@ -32,7 +32,7 @@ from quantascope.claims.register import CLAIMS
 from quantascope.cli import main as quantascope
 from quantascope.guidance.guide import GuidedLearner
 from quantascope.qmodel.compiled.fit import CompiledLearner
-from quantascope.qmodel.recovered.fit import RecoveredFit
+from quantascope.qmodel.recovered.config import RecoveredFit
 from quantascope.sources.trained import SourceConfig
 
 SECONDS = 20
@@ -243,7 +243,7 @@ def main() -> int:
     print(f"{dict(collections.Counter(call[0][:20] for call in chosen))}")
     print(f"{len(chosen)} calls: {', '.join(f'{count} {kind}' for kind, count in counts.most_common())}")
     if asked.json:
-        asked.json.write_text(json.dumps({"calls": len(chosen), **counts}, indent=2) + "\n")
+        asked.json.write_text(json.dumps({"calls": len(chosen), "seed": asked.seed, **counts}, indent=2) + "\n")
     return 0 if set(counts) <= {"result", "refusal", "long"} else 1
 
 

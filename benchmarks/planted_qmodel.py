@@ -38,8 +38,9 @@ from quantascope.discovery.discover import discover
 from quantascope.discovery.factors import Factors
 from quantascope.models.grid import grid_of
 from quantascope.models.residual import Execution, Interface
+from quantascope.qmodel.recovered.config import RecoveredFit
 from quantascope.qmodel.recovered.fidelity import activity, fidelity
-from quantascope.qmodel.recovered.fit import RecoveredFit, fit_recovered
+from quantascope.qmodel.recovered.fit import fit_recovered
 from quantascope.qmodel.recovered.loss import RecoveryLoss
 from quantascope.qmodel.recovered.model import RecoveredConfig, RecoveredQModel
 from quantascope.runs.artefact import write_json

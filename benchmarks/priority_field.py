@@ -27,9 +27,10 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
 from quantascope.discovery import PriorityField, Rule, factorize, priority_field
-from quantascope.discovery.field import prepare, resolve_groups
+from quantascope.discovery.groups import resolve_groups
 from quantascope.discovery.interval import Interval
 from quantascope.discovery.memory import PeakMemory
+from quantascope.discovery.priority import prepare
 from quantascope.models import Transformer
 from quantascope.models.hugging_face import causal_lm_losses, read_weights
 from quantascope.models.transformer import Block

@@ -19,7 +19,8 @@ from torch import Tensor
 
 from quantascope.models import Transformer, TransformerConfig
 from quantascope.qmodel.recovered.channels import straight_through
-from quantascope.qmodel.recovered.fit import RecoveredFit, recovery_objective
+from quantascope.qmodel.recovered.config import RecoveredFit
+from quantascope.qmodel.recovered.fit import recovery_objective
 from quantascope.qmodel.recovered.loss import ReplayedCheckpoint
 from quantascope.qmodel.recovered.model import RecoveredExecution, RecoveredQModel
 from quantascope.tasks.events import Events

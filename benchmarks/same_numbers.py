@@ -49,7 +49,8 @@ CLAIMS = [
     "parameter-scaling", "data-scaling", "joint-frontier", "finite-size", "number-naming-data", "recover-quanta",
     "ordering", "seed-stability", "support-transfer", "recovered-qmodel", "message-interventions",
     "source-faithfulness", "qmodel-frontier", "semantics", "compiled-qmodel", "guided-training",
-    "guidance-data-efficiency", "guidance-other-programs", "guidance-reliability",
+    "guidance-data-efficiency", "guidance-other-programs", "guidance-reliability", "guidance-real-data",
+    "real-inflection", "real-spelling", "real-code",
 ]  # fmt: skip
 
 

@@ -1,8 +1,9 @@
 """A GPT-2 in `transformers.Trainer`, guided by plural.py: python docs/guided_trainer.py TEACHER OUT [STEPS].
 
-TEACHER is a run of `quantascope train compiled --program docs/plural.py`.
+TEACHER is a run of `quantascope train compiled --program docs/plural.py`. `train` takes other programs too.
 """
 
+import string
 import sys
 from pathlib import Path
 
@@ -21,7 +22,7 @@ END = "."
 
 def letter_tokenizer():
     """Any tokenizer will do; in this one every letter is a token."""
-    known = {letter: token for token, letter in enumerate([END, ":", *"abcdefghijklmnopqrstuvwxyz"])}
+    known = {letter: token for token, letter in enumerate([END, ":", *string.ascii_letters])}
     letters = Tokenizer(models.WordLevel(known, unk_token=END))
     letters.pre_tokenizer = pre_tokenizers.Split("", "isolated")
     return PreTrainedTokenizerFast(tokenizer_object=letters, eos_token=END, pad_token=END)
@@ -31,16 +32,22 @@ def encode(tokenizer, text):
     return tokenizer(text, add_special_tokens=False)["input_ids"]
 
 
-def make_lesson(run, student, tokenizer, **options):
-    """The training words in the tokens of the network, and what its blocks should add where the program speaks."""
-    teacher = read_compiled(Path(run), program=PROGRAM)
+def question(prompt):
+    """The text that asks; a prompt may hold names of several letters, as that of a form."""
+    return "".join(prompt) + ":"
+
+
+def make_lesson(run, student, tokenizer, program=PROGRAM, panel="training", **options):
+    """The words of a panel in the network's tokens, and what its blocks should add where the program speaks."""
+    teacher = read_compiled(Path(run), program=program)
     task = teacher.taught.task
-    words = task.panel("training")
+    words = task.panel(panel)
     levels = level_sums(teacher.model, task.events(words))
     levels = levels * level_scale(levels, 5.0)
     guidance = Guidance.of(levels, blocks=student.depth, width=student.width, **options)
-    prompts = [encode(tokenizer, f"{word}:") for word in words]
-    answers = [[encode(tokenizer, token) for token in answer] for answer in task.answers(words)]
+    prompts = [encode(tokenizer, question(task.prompt(word))) for word in words]
+    ended = [[END if token == task.end else token for token in answer] for answer in task.answers(words)]
+    answers = [[encode(tokenizer, token) for token in answer] for answer in ended]
     return Lesson.in_tokens(prompts, answers, guidance)
 
 
@@ -59,15 +66,15 @@ class GuidedTrainer(Trainer):
         return (loss, {"logits": execution.logits}) if return_outputs else loss
 
 
-def train(run, out, steps=400):
+def train(run, out, steps=400, program=PROGRAM, panel="training", level_to_block=(1, 2, 3)):
     tokenizer = letter_tokenizer()
     torch.manual_seed(0)
     ends = {"bos_token_id": 0, "eos_token_id": 0, "pad_token_id": 0}
     model = GPT2LMHeadModel(
-        GPT2Config(vocab_size=len(tokenizer), n_positions=24, n_embd=32, n_layer=4, n_head=2, **ends)
+        GPT2Config(vocab_size=len(tokenizer), n_positions=40, n_embd=32, n_layer=4, n_head=2, **ends)
     )
     student = adapt(model)  # the same weights
-    lesson = make_lesson(run, student, tokenizer, level_to_block=(1, 2, 3))
+    lesson = make_lesson(run, student, tokenizer, program, panel, level_to_block=level_to_block)
     settings = TrainingArguments(
         out, max_steps=steps, per_device_train_batch_size=64, learning_rate=1e-2, remove_unused_columns=False,
         use_cpu=True, report_to=[], disable_tqdm=True, logging_steps=steps, save_strategy="no",
@@ -80,9 +87,9 @@ def train(run, out, steps=400):
 
 def ask(model, tokenizer, word):
     """What the model says; neither program nor Q-model is needed any more."""
-    prompt = torch.tensor([encode(tokenizer, f"{word}:")])
+    prompt = torch.tensor([encode(tokenizer, question(word))])
     mask = torch.ones_like(prompt)
-    said = model.generate(prompt, attention_mask=mask, max_new_tokens=12, do_sample=False)
+    said = model.generate(prompt, attention_mask=mask, max_new_tokens=16, do_sample=False)
     return tokenizer.decode(said[0, prompt.shape[1] :]).replace(" ", "").removesuffix(END)
 
 

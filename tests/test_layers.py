@@ -12,7 +12,7 @@ import quantascope
 SOURCE = Path(quantascope.__file__).parent
 ROOMS = (
     "runs", "quanta", "theory", "tasks", "program", "programs", "models", "training", "sources", "acquisition",
-    "discovery", "qmodel", "guidance", "scaling", "semantics", "report", "claims", "cli",
+    "discovery", "qmodel", "guidance", "scaling", "semantics", "report", "explorer", "claims", "cli",
 )  # fmt: skip
 APART = {
     "runs": set(),

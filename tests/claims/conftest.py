@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from quantascope.claims.claim import Reproduction
 from quantascope.claims.figures import draw_claim
 from quantascope.claims.recovered_models import RecoveredModels
-from quantascope.qmodel.recovered.fit import FIT_PRESETS, Pool
+from quantascope.qmodel.recovered.config import FIT_PRESETS, Pool
 from quantascope.report.figures.style import house_style
 
 SHORT = {"updates": 8, "parts": 6, "threshold": 0.02}

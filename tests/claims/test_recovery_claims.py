@@ -59,7 +59,9 @@ def test_the_first_source_has_every_fit_seed_and_all_claims_share_the_fits(model
         assert CLAIMS[claim].runs(config) == jobs
         assert CLAIMS[claim].shares == "number-naming"
     full = {name: CLAIMS[name].presets["full"] for name in configs}
-    assert len({str(CLAIMS[name].runs(config)) for name, config in full.items()}) == 1
+    most = CLAIMS["recovered-qmodel"].runs(full["recovered-qmodel"])
+    for name, config in full.items():
+        assert CLAIMS[name].runs(config).items() <= most.items()
 
 
 def test_a_fit_is_found_again_beside_its_source(evidence):

@@ -3,20 +3,28 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from quantascope.claims import NAMES
+from quantascope.claims.mechanism import mechanism, mechanism_markdown
+from quantascope.claims.more_seeds import is_part
 from quantascope.claims.register import CLAIMS
 from quantascope.claims.result import Estimate, Result
 from quantascope.claims.scoreboard import (
     PaperFigure,
+    Protocol,
     Row,
     as_markdown,
-    mechanism,
-    mechanism_markdown,
+    read_entries,
     read_paper,
     read_results,
     scoreboard,
+    standings,
+    standings_markdown,
+    totals,
+    totals_markdown,
 )
 from quantascope.runs.errors import DamagedArtefact
 
@@ -30,29 +38,49 @@ def estimate(*values: float) -> Estimate:
     return Estimate.over_runs("a number", values)
 
 
-def verdict(figure: PaperFigure, ours: Estimate) -> str:
-    return Row(figure.claim, figure.figure, figure, None, ours).verdict
+def row(
+    ours: Estimate | None,
+    protocol: Protocol | None = "paper's protocol over seeds",
+    run: Estimate | None = None,
+    **stated: Any,
+) -> Row:
+    return Row("c", "f", replace(FIGURE, **stated), ours, protocol, run)
 
 
-def test_a_single_run_must_agree_to_the_printed_rounding():
-    assert verdict(FIGURE, estimate(1.005)) == "reproduced"
-    assert verdict(FIGURE, estimate(1.0051)) == "differs"
+def test_a_run_of_the_paper_s_own_is_exact_if_it_has_the_printed_digits():
+    assert row(estimate(1.005), "paper's run", estimate(1.005)).verdict == "exact"
+    assert row(estimate(1.0051), "paper's run", estimate(1.0051)).verdict == "outside"
 
 
-def test_the_papers_number_must_lie_within_the_range_of_several_runs():
+def test_the_paper_s_number_must_lie_within_the_range_of_several_runs_of_its_protocol():
     ours = estimate(0.9, 1.2, 1.3)
-    assert verdict(FIGURE, ours) == "reproduced"
-    assert verdict(replace(FIGURE, paper=0.895), ours) == "reproduced"
-    assert verdict(replace(FIGURE, paper=0.894), ours) == "differs"
-    assert verdict(replace(FIGURE, paper=1.306), ours) == "differs"
+    assert row(ours).verdict == "within the spread"
+    assert row(ours, paper=0.895).verdict == "within the spread"
+    assert row(ours, paper=0.894).verdict == "outside"
+    assert row(ours, paper=1.306).verdict == "outside"
+    assert row(estimate(1.0, 1.004, 0.996)).verdict == "exact"
 
 
-def test_a_figure_that_no_run_defines_differs():
-    assert verdict(FIGURE, estimate(float("nan"))) == "differs"
+@pytest.mark.parametrize("protocol", ["smaller protocol", "our protocol"])
+def test_another_protocol_has_a_value_and_no_verdict(protocol):
+    assert row(estimate(1.0), protocol).verdict == "no verdict"
+    assert row(estimate(5.0, 6.0), protocol, estimate(1.0)).verdict == "exact"
+    assert row(estimate(5.0, 6.0), protocol, estimate(1.2)).verdict == "outside"
+    assert row(estimate(0.9, 1.1), protocol, estimate(1.2)).verdict == "outside"
+    assert row(estimate(1.0), protocol, runs=0).verdict == "exact"
+
+
+def test_a_run_that_misses_may_lie_in_the_spread_of_its_protocol():
+    assert row(estimate(0.9, 1.1), run=estimate(1.2)).verdict == "within the spread"
+
+
+def test_a_figure_that_no_run_defines_is_outside():
+    assert row(estimate(float("nan"))).verdict == "outside"
 
 
 def test_a_figure_that_no_run_was_asked_for_is_not_run():
-    assert verdict(FIGURE, estimate()) == "not run"
+    assert row(estimate()).verdict == row(None, None).verdict == "not run"
+    assert row(None, None, reach=False).verdict == "out of reach"
 
 
 def test_law_prediction_and_measurement_stand_side_by_side():
@@ -62,7 +90,7 @@ def test_law_prediction_and_measurement_stand_side_by_side():
         "predicted_0_20": estimate(0.15, 0.16, 0.17),
         "exponent_by_count_0_20": estimate(0.4),
     }
-    rows = [Row("c", key, None, None, value) for key, value in figures.items()]
+    rows = [Row("c", key, None, value, "smaller protocol") for key, value in figures.items()]
     (found,) = mechanism(rows)
     assert (found.level, found.target.mean, found.predicted.mean, found.measured.mean) == pytest.approx(
         ("0_20", 0.2, 0.16, 0.2)
@@ -97,14 +125,30 @@ def test_the_paper_file_is_complete_typed_and_without_repetition():
 def test_every_figure_of_the_paper_that_a_claim_covers_is_in_its_committed_result():
     results = read_results(RESULTS)
     for figure in read_paper(RESULTS):
-        if figure.claim in results:
-            assert figure.figure in results[figure.claim].figures, figure
+        presets = results.get(figure.claim, {}).values()
+        assert not presets or any(figure.figure in result.figures for result in presets), figure
+
+
+def test_every_claim_is_described_and_names_a_page():
+    entries = read_entries(RESULTS)
+    assert list(entries) == list(NAMES)
+    for entry in entries.values():
+        assert entry.says
+        assert (RESULTS.parent / entry.page).is_file()
+
+
+def test_an_unknown_protocol_of_a_claim_is_refused(tmp_path):
+    (tmp_path / "paper.toml").write_text('[claim.c]\nsays = "s"\npage = "p"\nfull = "some"\n')
+    with pytest.raises(DamagedArtefact, match="unknown protocol 'some' of c"):
+        read_entries(tmp_path)
 
 
 def test_committed_results_belong_to_the_presets_of_this_version():
-    for result in read_results(RESULTS).values():
+    for result in (one for presets in read_results(RESULTS).values() for one in presets.values()):
         preset = CLAIMS[result.claim].presets[result.preset]
-        assert result.config == json.loads(preset.model_dump_json()), result.claim
+        wanted = json.loads(preset.model_dump_json())
+        parts = CLAIMS[result.claim].summary is not None
+        assert result.config == wanted or (parts and is_part(result.config, wanted)), result.claim
         assert not result.made_with["commit"].endswith("changed"), result.claim
 
 
@@ -122,17 +166,32 @@ def results(tmp_path) -> Path:
     return tmp_path
 
 
-def test_rows_join_the_paper_with_the_result_of_most_runs_that_is_not_quick(results):
+def test_rows_join_the_paper_with_its_own_run_and_with_runs_over_seeds(results):
     write_result(results, "quick", [5.0, 6.0, 7.0, 8.0])
-    write_result(results, "paper", [1.0])
-    write_result(results, "full", [1.0, 1.1, 0.9])
+    write_result(results, "paper", [1.02])
+    write_result(results, "full", [1.1, 1.2, 1.3])
     rows = {row.figure: row for row in scoreboard(results)}
     f, h, g = (rows[name].to_json() for name in "fhg")
-    assert (f["ours"], f["seeds"], f["preset"], f["verdict"]) == (pytest.approx(1.0), 3, "full", "reproduced")
-    assert f["low"] < 1.0 < f["high"]
+    assert (f["run"], f["ours"], f["seeds"], f["preset"]) == (1.02, pytest.approx(1.2), 3, "full")
+    assert (f["protocol"], f["verdict"]) == ("paper's protocol over seeds", "exact")
+    assert f["low"] < 1.2 < f["high"]
     assert f["command"] == "quantascope reproduce c --preset full"
     assert (h["ours"], h["preset"], h["verdict"]) == (None, None, "not run")
     assert (g["paper"], g["verdict"]) == (None, "new")
+
+
+def test_a_quick_result_alone_has_no_verdict(results):
+    write_result(results, "quick", [1.0])
+    rows = {row.figure: row for row in scoreboard(results)}
+    assert (rows["f"].protocol, rows["f"].verdict) == ("smaller protocol", "no verdict")
+
+
+def test_a_figure_is_compared_on_the_paper_s_panel_where_it_was_measured_there(results):
+    paper = results / "paper.toml"
+    paper.write_text(paper.read_text().replace('says = "s"', 'panel = "own"\nsays = "s"', 1))
+    Result("c", "full", {}, {"f": estimate(5.0), "f_own": estimate(1.0)}, {}).save(results / "c-full.json")
+    rows = {row.figure: row for row in scoreboard(results)}
+    assert (rows["f"].estimate.mean, rows["f"].verdict, rows["f"].to_json()["panel"]) == (1.0, "exact", "own")
 
 
 def test_the_markdown_table_has_a_line_for_each_row(results):
@@ -140,7 +199,18 @@ def test_the_markdown_table_has_a_line_for_each_row(results):
     lines = as_markdown(scoreboard(results)).splitlines()
     assert len(lines) == 2 + 3
     # t = 4.303 with two degrees of freedom: ± 4.303 × 0.1/√3 for the mean.
-    assert lines[2] == "| c | f | 1 | 1 | 0.7516 … 1.248 | 0.9 … 1.1 | 3 | reproduced |"
+    shown = "1 |  | 1 | 0.7516 … 1.248 | 0.9 … 1.1 | 3 | paper's protocol over seeds |  | within the spread"
+    assert lines[2] == f"| c | f | {shown} |"
+
+
+def test_a_claim_stands_as_its_figures_do(results):
+    write_result(results, "full", [1.0, 1.1, 0.9])
+    (found,) = standings(scoreboard(results), read_entries(results))
+    assert found.stated == 2
+    assert found.cells() == ["2", "", "1", "", "", "", "1", "1"]
+    assert totals([found, found]).verdicts["not run"] == 2
+    assert "| within the spread | 1 | 50 % |" in totals_markdown([found]).splitlines()
+    assert standings_markdown([found]).splitlines()[-1] == "| all | | 2 |  | 1 |  |  |  | 1 | 1 |"
 
 
 def test_runs_that_do_not_define_a_figure_are_counted():

@@ -12,12 +12,14 @@ import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import quantascope
 from quantascope.claims.register import CLAIMS, module_of
 from quantascope.claims.result import Result
+from quantascope.claims.scoreboard import Verdict
 from quantascope.cli.main import _parse, main
 
 ROOT = Path(__file__).parents[2]
@@ -132,6 +134,7 @@ def test_damaged_metrics_are_named(reproduced, failing, tmp_path):
             "unknown claim 'no-such-claim'; known claims are",
         ),
         (["scoreboard", "--results", "nowhere"], "paper.toml"),
+        (["scoreboard", "--verdict", "wrong", "--results", str(ROOT / "results")], "unknown verdict 'wrong'"),
         (["simulate", "--alpha", "-0.5"], "alpha is -0.5"),
         (["simulate", "--depth", "99"], "depth 99"),
         (["simulate", "--alpha", "x"], "could not convert string to float: 'x'"),
@@ -322,9 +325,24 @@ def test_every_claim_in_the_list_has_its_file_and_its_figure():
 def test_the_scoreboard_speaks_json_with_the_agreed_keys(capsys):
     assert main(["scoreboard", "--json", "--results", str(ROOT / "results")]) == 0
     rows = json.loads(capsys.readouterr().out)
-    keys = ["claim", "figure", "paper", "ours", "low", "high", "seeds", "preset", "verdict", "command"]
-    assert all(list(row) == keys for row in rows)
-    assert {row["verdict"] for row in rows} <= {"reproduced", "differs", "not run", "new"}
+    known = {
+        "claim", "figure", "says", "paper", "run", "ours", "low", "high", "seeds", "protocol", "panel", "preset",
+        "verdict", "command",
+    }  # fmt: skip
+    assert all(row.keys() == known for row in rows)
+    assert {row["verdict"] for row in rows} <= set(get_args(Verdict))
+
+
+def test_the_scoreboard_has_a_line_for_each_claim_and_all_figures_when_asked(capsys):
+    assert main(["scoreboard", "--results", str(ROOT / "results")]) == 0
+    short = capsys.readouterr().out
+    assert main(["scoreboard", "--all", "--results", str(ROOT / "results")]) == 0
+    whole = capsys.readouterr().out
+    assert all(
+        sum(line.startswith(f"{claim} ") for line in short.splitlines()) == 1 for claim in ("ordering", "all")
+    )
+    assert "cost_per_level" in whole
+    assert "cost_per_level" not in short
 
 
 def test_the_scoreboard_lists_one_claim_when_asked(capsys):
@@ -454,9 +472,13 @@ def test_every_documented_command_is_understood(command):
     assert callable(_parse(shlex.split(command, comments=True)[1:]))
 
 
-def test_the_readme_shows_the_scoreboard_of_the_committed_results(capsys):
-    readme = (ROOT / "README.md").read_text()
-    shown = re.search(r"<!-- scoreboard: (.*?) -->\n(.*?)\n<!-- /scoreboard -->", readme, re.DOTALL)
-    command = shlex.split(shown.group(1))[1:]
-    assert main([*command, "--results", str(ROOT / "results")]) == 0
-    assert shown.group(2) == capsys.readouterr().out.strip()
+SHOWN = re.compile(r"<!-- scoreboard: (.*?) -->\n(.*?)\n<!-- /scoreboard -->", re.DOTALL)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/findings.md"])
+def test_pages_show_the_scoreboard_of_the_committed_results(page, capsys):
+    shown = SHOWN.findall((ROOT / page).read_text())
+    assert shown
+    for command, table in shown:
+        assert main([*shlex.split(command)[1:], "--results", str(ROOT / "results")]) == 0
+        assert table == capsys.readouterr().out.strip()

@@ -35,6 +35,17 @@ def test_a_fit_shows_both_models_and_keeps_files_that_run_alone(run, capsys):
     assert {"qmodel.json", "qmodel.safetensors"} <= {file.name for file in (run / "qmodel" / "faithful").iterdir()}
 
 
+def test_a_fit_of_other_settings_replaces_one_and_all_that_was_found_with_it(run, tmp_path, capsys):
+    folder = shutil.copytree(run, tmp_path / "source")
+    (folder / "qmodel" / "faithful" / "trace-346.png").write_bytes(b"of the other fit")
+    assert main(["fit", str(folder), *SHORT, "seed=3", "--replace"]) == 0
+    assert not (folder / "qmodel" / "faithful" / "trace-346.png").exists()
+    made = json.loads((folder / "qmodel" / "faithful" / "config.json").read_text())["config"]
+    assert (made["updates"], made["seed"]) == (4, 3)
+    kept = (folder / "qmodel" / "faithful" / "qmodel.safetensors").read_bytes()
+    assert kept != (run / "qmodel" / "faithful" / "qmodel.safetensors").read_bytes()
+
+
 def test_channels_are_listed_where_they_are_few_and_counted_where_they_are_many(run, capsys):
     assert main(["fit", str(run), *SHORT, "--json"]) == 0
     about = json.loads(capsys.readouterr().out)
@@ -45,7 +56,10 @@ def test_channels_are_listed_where_they_are_few_and_counted_where_they_are_many(
 @pytest.mark.parametrize("number", ["346", "800", "999999"])
 def test_a_trace_is_a_table_a_picture_and_json(run, number, capsys):
     assert main(["trace", str(run), number]) == 0
-    assert f"{number}: the faithful Q-model says" in capsys.readouterr().out
+    short = capsys.readouterr().out
+    assert f"{number}: the faithful Q-model says" in short
+    assert main(["trace", str(run), number, "--all"]) == 0
+    assert len(capsys.readouterr().out) >= len(short)
     assert (run / "qmodel" / "faithful" / f"trace-{number}.png").is_file()
     assert main(["trace", str(run), number, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -60,7 +74,7 @@ def test_a_trace_is_a_table_a_picture_and_json(run, number, capsys):
         (["trace", "RUN", "1000000"], "1000000 has no name here"),
         (["trace", "RUN", "7", "--preset", "distilled"], "has no distilled Q-model; make it with quantascope fit"),
         (["fit", "RUN", "--set", "updatez=3"], "unknown key 'updatez' in RecoveredFit; did you mean 'updates'?"),
-        (["fit", "RUN", "--set", "updates=5"], "belongs to another config"),
+        (["fit", "RUN", "--set", "updates=5"], "fit it anew with --replace, or move it away"),
         (["fit", "RUN", "--set", "threshold=0.01"], "'threshold' is not for --set, it comes from the source"),
         (["fit", "RUN", "--set", "source.seed=1"], "'source.seed' is not for --set"),
         (["fit", "RUN", "--set", "preset=distilled"], "'preset' is not for --set"),
@@ -122,4 +136,4 @@ def test_a_qmodel_of_another_source_is_refused(run, tmp_path, capsys):
     shutil.copy(run / "factors.safetensors", other)
     capsys.readouterr()
     assert main(["trace", str(other), "346"]) == 2
-    assert "is that of another source; move it away" in capsys.readouterr().err
+    assert f"is that of another source; fit anew with quantascope fit {other} --replace" in capsys.readouterr().err

@@ -27,9 +27,10 @@ ON_THE_CPU = {
     "guidance/alignment.py shuffled_over_events",
     "guidance/lesson.py in_tokens",
     "qmodel/compiled/supervision.py of",
-    "qmodel/recovered/fit.py existence",
-    "qmodel/recovered/fit.py supports",
+    "qmodel/recovered/replay.py existence",
+    "qmodel/recovered/replay.py supports",
     "qmodel/recovered/interventions.py partner_rows",
+    "qmodel/recovered/preview.py _donor",
     "qmodel/recovered/source_effects.py compare",
     # Results, files and checks, in which no network takes part.
     "discovery/differences.py _derivative",

@@ -11,7 +11,8 @@ from quantascope.models import Transformer, TransformerConfig, predict
 from quantascope.models.device import CPU, device_of
 from quantascope.models.hugging_face import adapt, causal_lm_losses
 from quantascope.qmodel import CompiledConfig, CompiledQModel, RecoveredConfig, RecoveredQModel
-from quantascope.qmodel.recovered.fit import RecoveredFit, recovery_objective
+from quantascope.qmodel.recovered.config import RecoveredFit
+from quantascope.qmodel.recovered.fit import recovery_objective
 from quantascope.qmodel.recovered.loss import ReplayedCheckpoint
 from quantascope.quanta.graph import Edge, QGraph
 from quantascope.sources.losses import ModuleLosses, TiedLosses

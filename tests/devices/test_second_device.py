@@ -11,7 +11,7 @@ import torch
 from quantascope.acquisition.learner import CohortLearner, HSPLearner, learn
 from quantascope.discovery.audit import audit_run
 from quantascope.discovery.discover import discover
-from quantascope.discovery.field import prepare
+from quantascope.discovery.priority import prepare
 from quantascope.guidance.guide import GuidedLearner, learn_guided
 from quantascope.models import MLPConfig, TransformerConfig
 from quantascope.models.device import device_of

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from quantascope.discovery import field as field_module
-from quantascope.discovery import priority_field
+from quantascope.discovery import PriorityField, priority_field
+from quantascope.discovery.derivative_form import check_derivatives
 from quantascope.discovery.differences import Differences
 from quantascope.discovery.linearized import Linearized, NotTwiceDifferentiable
 from quantascope.discovery.memory import PeakMemory
@@ -141,7 +141,7 @@ def test_a_field_by_differences_is_that_of_a_second_backward_pass_to_a_thousandt
 def test_the_form_of_a_kept_field_and_of_kept_parts_is_known(sgd, tmp_path):
     field = measure(sgd, derivatives="differences", parts=tmp_path / "parts")
     field.save(tmp_path / "field.safetensors", made_by="")
-    assert field_module.PriorityField.load(tmp_path / "field.safetensors").derivatives == "differences"
+    assert PriorityField.load(tmp_path / "field.safetensors").derivatives == "differences"
     np.testing.assert_array_equal(
         measure(sgd, derivatives="differences", parts=tmp_path / "parts").values, field.values
     )
@@ -288,7 +288,7 @@ def test_buffers_are_no_directions(tmp_path, rule):
 
 def test_unknown_derivatives_are_refused():
     with pytest.raises(InvalidConfig, match="no derivatives by 'forward'; give backward or differences, or none"):
-        field_module.check_derivatives("forward")
+        check_derivatives("forward")
 
 
 def test_a_step_does_not_change_with_the_pieces_of_a_batch(sgd):

@@ -32,16 +32,18 @@ def plain_candidate(residual, curve):
     return plain_support(residual, curve), curve
 
 
-def plain_factorize(field, threshold, most, layer=0, seed=0):
+def plain_factorize(field, threshold, most, layer=0, seed=0, starts="scaled"):
     """The paper's procedure for one layer, one start and one event at a time."""
+    scaled = plain_scale if starts == "scaled" else lambda residual, curve: curve
     residual, found = field.astype(np.float64), []
     original = (residual**2).sum()
     for number in range(most):
         vector = np.linalg.svd(residual)[2][0]
-        random = np.random.default_rng([seed, layer, number]).random(field.shape[1])
+        of_start = [seed, layer, number] if starts == "scaled" else 104_729 + 1_009 * number
+        random = np.random.default_rng(of_start).random(field.shape[1])
         curves = [np.maximum(0, residual.mean(0))]
-        curves += [plain_scale(residual, np.maximum(0, one)) for one in signed(vector)]
-        curves.append(plain_scale(residual, random))
+        curves += [scaled(residual, np.maximum(0, one)) for one in signed(vector)]
+        curves.append(scaled(residual, random))
         candidates = [one for curve in curves if (one := plain_candidate(residual, curve)) is not None]
         errors = [plain_error(residual, *one) for one in candidates]
         if not errors or (residual**2).sum() - min(errors) < threshold * original:
@@ -75,10 +77,12 @@ def mixture(seed, events=60, intervals=12, factors=4, noise=0.3):
     return supports @ curves + noise * rng.normal(size=(events, intervals))
 
 
+@pytest.mark.parametrize("starts", ["scaled", "paper"])
 @pytest.mark.parametrize("seed", range(12))
-def test_it_is_the_paper_s_procedure_written_out(seed):
+def test_it_is_the_paper_s_procedure_written_out(seed, starts):
     field = mixture(seed)
-    found, expected = factorize(field[None], threshold=0.02, most=6), plain_factorize(field, 0.02, 6)
+    found = factorize(field[None], threshold=0.02, most=6, starts=starts)
+    expected = plain_factorize(field, 0.02, 6, starts=starts)
     assert len(found) == len(expected) > 0
     for index, (support, curve) in enumerate(expected):
         np.testing.assert_array_equal(found.supports[index], support)

@@ -46,6 +46,8 @@ def test_the_mean_curve_is_compared_with_the_loss_at_the_ends_of_intervals():
     other = np.array([4.0, 1.0, 2.0, 1.5, 1.0])
     expected = np.corrcoef([0.25, 0.5, 1, 1], 4 - other[1:])[0, 1]
     assert improvement_correlation(factors, other) == pytest.approx(expected)
+    with_start = np.corrcoef([0, 0.25, 0.5, 1, 1], 4 - other)[0, 1]
+    assert improvement_correlation(factors, other, with_start=True) == pytest.approx(with_start)
 
 
 def test_what_cannot_be_compared_is_refused():

@@ -81,7 +81,7 @@ def test_guidance_lowers_the_alignment_error_and_starts_from_the_same_network(pr
     first, second = map(network_of, learners.values())
     assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
     asked = taught.supervision("training")
-    guidance = guidance_of(learners[1.0], run, asked, first)
+    guidance = guidance_of(learners[1.0], run, taught, first)
     error = {}
     for weight, learner in learners.items():
         model = learn_guided(learner, tmp_path / str(weight), run if weight else None).model
@@ -160,9 +160,9 @@ def test_guidance_runs_train_what_they_need_once(program, tmp_path):
 
 @pytest.mark.parametrize("control", ["depth", "examples", "word"])
 def test_controls_break_the_target(program, teacher, control):
-    run, asked = read_compiled(teacher, program=program), program_task(program).supervision("training")
+    run, taught = read_compiled(teacher, program=program), program_task(program)
     learners = [guided(program, control=c) for c in ("none", control)]
-    whole, broken = (guidance_of(learner, run, asked, network_of(learner)) for learner in learners)
+    whole, broken = (guidance_of(learner, run, taught, network_of(learner)) for learner in learners)
     assert not torch.equal(whole.target, broken.target)
     assert torch.allclose(whole.target.sum((0, 1)), broken.target.sum((0, 1)), atol=1e-3)
 

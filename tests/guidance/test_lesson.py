@@ -118,6 +118,25 @@ def test_the_trainer_of_the_docs_draws_the_blocks_of_a_gpt2_to_the_program(train
 
 
 @pytest.mark.filterwarnings("default")
+def test_the_trainer_learns_real_words_with_their_exceptions_and_follows_the_rules(trainer_file, tmp_path):
+    from quantascope import adapt
+    from quantascope.qmodel.compiled.fit import CompiledLearner, learn_compiled
+
+    short = {"training.steps": 2, "training.schedule.decay": "none", "model.width": 8}
+    learner = CompiledLearner(program="inflection", trained_on="training_100", batch=16).replace(short)
+    taught = learn_compiled(learner, tmp_path / "rules").taught
+    asked = {"program": "inflection", "panel": "training_100", "level_to_block": (0, 1, 1, 2, 3)}
+    model, tokenizer = trainer_file.train(str(tmp_path / "rules"), str(tmp_path / "out"), 2, **asked)
+    lesson = trainer_file.make_lesson(str(tmp_path / "rules"), adapt(model), tokenizer, **asked)
+    words = taught.task.panel("training_100")
+    answers = ["".join(taught.task.answer(word)[:-1]) + trainer_file.END for word in words]
+    assert tokenizer.decode(lesson.events.target).replace(" ", "") == "".join(answers)
+    rows = lesson.events.tokens[0, : lesson.events.position[0] + 1]
+    assert tokenizer.decode(rows).replace(" ", "") == "".join(taught.task.prompt(words[0])) + ":"
+    assert lesson.events.count == len(lesson.guidance.target) == taught.events("training_100").count
+
+
+@pytest.mark.filterwarnings("default")
 def test_a_step_of_the_trainer_is_a_step_on_the_loss_of_its_minibatch(trainer_file, plural_teacher, tmp_path):
     """Two accumulated halves give the gradient of the whole, computed without the Trainer."""
     from transformers import GPT2Config, GPT2LMHeadModel, TrainingArguments

@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from quantascope.cli.main import main
 from quantascope.models.device import CPU, device_of, find_device, moved, noise_like
 from quantascope.runs.errors import InvalidConfig
+from quantascope.training import OptimizerConfig
+from quantascope.training.footprint import check_training
 
 META = torch.device("meta")
 
@@ -83,6 +85,13 @@ def test_a_batch_is_moved_with_all_that_it_holds():
 def test_a_batch_for_the_cpu_is_the_same_object():
     batch = {"rows": torch.zeros(2)}
     assert moved(batch, CPU) is batch
+
+
+def test_a_network_must_fit_into_the_memory_of_its_device(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (4e6 if device.index else 4e7, 4e9))
+    check_training(10**6, OptimizerConfig(), what="a width", device=torch.device("cuda", 0))
+    with pytest.raises(InvalidConfig, match=r"a width needs about 16.00 MB of memory, and 4.00 MB are available"):
+        check_training(10**6, OptimizerConfig(), what="a width", device=torch.device("cuda", 1))
 
 
 def test_a_model_runs_where_its_parameters_are():

@@ -8,7 +8,7 @@ import pytest
 import safetensors.torch
 import torch
 
-from quantascope.discovery.field import priority_field
+from quantascope.discovery import priority_field
 from quantascope.models.hugging_face import (
     adapt,
     causal_lm_losses,

@@ -1,5 +1,7 @@
 """The Transformer against PyTorch's own, and its predictions."""
 
+from typing import Any
+
 import pytest
 import torch
 from pydantic import ValidationError
@@ -14,7 +16,7 @@ EVENTS = naming_events(NUMBERS)
 END = VOCABULARY.index("EOS")
 
 
-def build(**shape: int) -> Transformer:
+def build(**shape: Any) -> Transformer:
     return Transformer(vocabulary=len(VOCABULARY), positions=POSITIONS, config=TransformerConfig(**shape), seed=1)
 
 
@@ -49,6 +51,27 @@ def reference_logits(model: Transformer) -> torch.Tensor:
 def test_it_is_the_textbook_transformer(heads):
     model = build(heads=heads)
     torch.testing.assert_close(model(EVENTS), reference_logits(model), atol=2e-5, rtol=1e-5)
+
+
+def test_the_paper_s_initialisation_is_that_of_torch_s_modules_drawn_in_turn():
+    model = build(initialization="paper")
+    torch.manual_seed(1)
+    nn.Embedding(len(VOCABULARY), 32), nn.Embedding(POSITIONS, 32)
+    for block in model.blocks:
+        norm, attention, up, down = (
+            nn.LayerNorm(32),
+            nn.MultiheadAttention(32, 1),
+            nn.Linear(32, 64),
+            nn.Linear(64, 32),
+        )
+        weights = torch.cat([block.query.weight, block.key_value.weight])
+        assert torch.equal(weights, attention.in_proj_weight)
+        assert torch.equal(block.out.weight, attention.out_proj.weight)
+        assert torch.equal(block.up.weight, up.weight)
+        assert torch.equal(block.down.bias, down.bias)
+        assert not any(own.bias.any() for own in (block.query, block.key_value, block.out))
+        assert torch.equal(block.mlp_norm.weight, norm.weight)
+    assert torch.equal(model.head.weight, nn.Linear(32, len(VOCABULARY)).weight)
 
 
 @pytest.mark.parametrize(("blocks", "parameters"), [(3, 29_196), (5, 46_284), (10, 89_004)])

@@ -45,5 +45,5 @@ def test_a_task_is_found_by_its_own_name_and_by_that_of_its_program_alone():
     assert find_task(f"{file}:predict") is find_task(file)
     with pytest.raises(InvalidConfig, match=r"plural\.py has no task 'nope'"):
         find_task(f"{file}:nope")
-    with pytest.raises(InvalidConfig, match=r"there is no task 'nmber-naming'; give .* number-naming, english"):
+    with pytest.raises(InvalidConfig, match=r"no task 'nmber-naming'; give .* number-naming, spelling"):
         find_task("nmber-naming")

@@ -59,7 +59,9 @@ def test_tuples_are_taken_apart_and_functions_take_keywords(say):
 )
 def test_dictionaries_keep_their_kind(make, look):
     s = Sketch(CAUSE=None, HALF=None, WORD=None, DIGIT=lambda n: n % 3, RESULT=lambda t: f"0{look(t) % 6}")
-    compile_program(s.program(lambda state: s.result(make(s.digit(state.source)))))
+    program = s.program(lambda state: s.result(make(s.digit(state.source))))
+    graph = compile_program(program).graph
+    assert [graph.names[parent] for parent in graph.parents(graph.names.index("RESULT"))] == ["DIGIT"]
 
 
 @pytest.mark.parametrize(

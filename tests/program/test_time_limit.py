@@ -275,6 +275,17 @@ def test_a_thread_left_behind_by_a_file_is_refused(write, capsys):
     assert "mine.py leaves a thread running" in line
 
 
+@pytest.mark.parametrize(
+    ("left", "says"),
+    [("misbehave", "runs for more than 0.5 seconds at mine.py:"), ("os.abort", "ends its process by SIGABRT")],
+)
+@pytest.mark.usefixtures("short")
+def test_what_a_file_leaves_for_the_exit_must_end(write, capsys, left, says):
+    exits = f"import atexit\natexit.register({left}, *{'[0]' if left == 'misbehave' else '[]'})"
+    line, _ = complaint(capsys, "compile", write(LOOPS["a plain loop"], exits))
+    assert f"mine.py has an exit handler that fails: {says}" in line
+
+
 def forever(number):
     while number == 7:
         pass

@@ -8,6 +8,7 @@ import torch
 from quantascope.models import Transformer, TransformerConfig
 from quantascope.models.grid import grid_of
 from quantascope.models.residual import Interface, InterfaceConfig
+from quantascope.qmodel.recovered.fit import FUNCTIONAL, FunctionalChannels
 from quantascope.qmodel.recovered.interventions import (
     ablate_quantum,
     ablate_writer,
@@ -32,6 +33,7 @@ from quantascope.qmodel.recovered.surgery import Surgery
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.tasks.events import Events
 from quantascope.tasks.number_naming import VOCABULARY, naming_events
+from quantascope.training import Objective
 
 LAYERS = (0, 0, 1, 1, 1, 2)
 
@@ -239,6 +241,54 @@ def test_gate_labels_count_only_where_there_are_some(source, events):
     whole = naming_events([7, 20])
     part = ReplayedCheckpoint.of(source, whole, existence=torch.ones(6), supports=supports)
     torch.testing.assert_close(gate_error(done, batch), gate_error(build(source).run(whole), part))
+
+
+@torch.no_grad()
+def test_gates_that_count_by_their_inactive_events_are_torch_s_positive_weights(source, events):
+    batch, done = replayed(source, events), build(source).run(events)
+    labels = batch.supported.T
+    logits = done.gate[:, events.event_rows].T
+    positive = labels.sum(0)
+    expected = torch.nn.functional.binary_cross_entropy_with_logits(
+        logits, labels, pos_weight=(len(labels) - positive) / positive
+    )
+    torch.testing.assert_close(gate_error(done, batch, "inactive"), expected)
+
+
+def test_functional_channels_have_the_gradient_of_the_functional_terms_alone(source, events):
+    batch, terms = replayed(source, events), RecoveryLoss().terms(100)
+    step = 80  # all ramps are up
+
+    def objective(names):
+        return Objective(
+            forward=lambda model, batch: model.run(batch.events),
+            terms={name: lambda done, batch, step, t=terms[name]: t(done, batch, step) for name in names},
+        )
+
+    whole, functional, split = build(source), build(source), build(source)
+    objective(terms)(whole, batch, step)
+    objective([name for name in terms if name in FUNCTIONAL])(functional, batch, step)
+    FunctionalChannels(objective(terms))(split, batch, step)
+    torch.testing.assert_close(split.channels.logit.grad, functional.channels.logit.grad)
+    assert not torch.allclose(split.channels.logit.grad, whole.channels.logit.grad)
+    for name, parameter in split.named_parameters():
+        if name != "channels.logit":
+            torch.testing.assert_close(parameter.grad, whole.get_parameter(name).grad)
+
+
+def test_the_paper_s_initialisation_lets_writers_see_the_sum_of_what_is_read(source):
+    model = RecoveredQModel(
+        layers=LAYERS,
+        blocks=3,
+        interface=source.interface(),
+        config=RecoveredConfig(initialization="paper"),
+        seed=0,
+    )
+    width = source.width
+    assert (model.score[:, width:] == 1).all()
+    assert (model.gate[:, width:] == 0).all()
+    assert model.read.std().item() == pytest.approx(width**-0.5, rel=0.1)
+    assert model.direction.std().item() == pytest.approx(0.02, rel=0.2)
 
 
 @torch.no_grad()

@@ -7,6 +7,7 @@ import torch
 from quantascope.discovery.discover import read_factors
 from quantascope.models import decode, predict
 from quantascope.qmodel.recovered import fit as recovered_learner
+from quantascope.qmodel.recovered.config import Pool
 from quantascope.qmodel.recovered.fidelity import (
     activity,
     every_event,
@@ -15,13 +16,8 @@ from quantascope.qmodel.recovered.fidelity import (
     summary,
     through_time,
 )
-from quantascope.qmodel.recovered.fit import (
-    CheckpointReplay,
-    Pool,
-    fit_config,
-    fit_run,
-    read_fit,
-)
+from quantascope.qmodel.recovered.fit import fit_config, fit_run, read_fit
+from quantascope.qmodel.recovered.replay import CheckpointReplay
 from quantascope.qmodel.recovered.saved import QModel
 from quantascope.qmodel.recovered.trace import trace
 from quantascope.runs.errors import DamagedArtefact, Diverged, InvalidConfig

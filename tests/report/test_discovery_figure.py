@@ -29,16 +29,6 @@ def planted_layers(events):
 class PlantedDiscovery(Discovery):
     """Sixty quanta that nobody had to find."""
 
-    def __post_init__(self):
-        planted = planted_layers(len(self.labels))
-        factors = Factors(
-            layer=np.repeat(np.arange(LAYERS), EACH),
-            supports=np.concatenate([one.supports for one in planted]),
-            curves=np.concatenate([one.curves for one in planted]),
-            explained=np.full(LAYERS * EACH, 0.05),
-        )
-        object.__setattr__(self, "factors", factors)
-
     @property
     def complexity(self):
         return self.factors.demand * 100
@@ -55,15 +45,22 @@ def planted_discovery(task) -> PlantedDiscovery:
         task=task,
     )
     events = len(source.labels())
+    planted = planted_layers(events)
+    factors = Factors(
+        layer=np.repeat(np.arange(LAYERS), EACH),
+        supports=np.concatenate([one.supports for one in planted]),
+        curves=np.concatenate([one.curves for one in planted]),
+        explained=np.full(LAYERS * EACH, 0.05),
+    )
     field = PriorityField(
         rule="path",
         layers=tuple(f"block {layer}" for layer in range(LAYERS)),
         steps=np.arange(41) * 125,
-        values=np.concatenate([one.values for one in planted_layers(events)]),
+        values=np.concatenate([one.values for one in planted]),
         other=np.zeros((events, 40)),
         losses=np.tile(np.exp(-np.arange(41) / 12), (events, 1)),
     )
-    return PlantedDiscovery(source, 0.03, field, field)
+    return PlantedDiscovery(source, 0.03, field, field, known=factors)
 
 
 def drawn(found):

@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from matplotlib.cbook import is_math_text
 from matplotlib.figure import Figure
+from matplotlib.mathtext import MathTextParser
 
 from quantascope.report.text import MOST, plain
 
@@ -39,10 +40,12 @@ def test_nothing_is_a_formula_to_mathtext(text):
 
 @pytest.mark.parametrize("text", ["$x$", "$_{", r"\$x$", "$" * 99, "x" * 58 + "$$"])
 def test_a_formula_is_drawn_as_it_was_written_beside_one_of_our_own(text):
-    figure = Figure()
+    figure, beside = Figure(), f"$\\bf{{(a)}}$ {plain(text)}"
     figure.text(0, 0, plain(text))
-    figure.text(0, 0, f"$\\bf{{(a)}}$ {plain(text)}")
+    figure.text(0, 0, beside)
     figure.canvas.draw()
+    drawn = "".join(chr(glyph[2]) for glyph in MathTextParser("path").parse(beside).glyphs)
+    assert drawn.replace(" ", "") == f"(a){plain(text)}".replace(r"\$", "$")
 
 
 def test_text_without_anything_strange_stays_as_it_is():

@@ -19,6 +19,12 @@ class Walk(Config):
     pace: Pace = Pace()
 
 
+class LaterWalk(Walk):
+    LATER = ("dog",)
+
+    dog: str | None = None
+
+
 @pytest.mark.parametrize(
     ("config", "values", "message"),
     [
@@ -192,3 +198,11 @@ def test_differences_are_listed_by_dotted_key_with_both_values():
 def test_values_with_different_fingerprints_never_look_the_same(one, other, found):
     assert fingerprint(one) != fingerprint(other)
     assert differences(one, other) == found
+
+
+def test_a_key_that_came_later_leaves_configs_and_hashes_as_they_were():
+    assert LaterWalk().hash() == Walk().hash()
+    with_dog = LaterWalk().replace({"dog": "Rex"})
+    assert with_dog.model_dump(mode="json")["dog"] == "Rex"
+    assert with_dog.hash() != Walk().hash()
+    assert with_dog.replace({"dog": None}) == LaterWalk()

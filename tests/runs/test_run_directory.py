@@ -33,6 +33,38 @@ def test_another_config_is_told_what_differs(tmp_path):
         RunDirectory.open(tmp_path / "run", Swim())
 
 
+def test_a_run_of_another_config_is_replaced_if_asked(tmp_path):
+    RunDirectory.open(tmp_path / "run", Walk())
+    (tmp_path / "run" / "figures").mkdir()
+    (tmp_path / "run" / "figures" / "path.png").write_text("of 3 steps")
+    (tmp_path / "run" / "path.json").write_text("of 3 steps")
+    RunDirectory.open(tmp_path / "run", Walk(), replace=True)
+    assert (tmp_path / "run" / "path.json").exists()  # it is of this config
+    with pytest.raises(RunMismatch, match="not of 'Swim'; choose another folder"):
+        RunDirectory.open(tmp_path / "run", Swim(), replace=True)
+    replaced = RunDirectory.open(tmp_path / "run", Walk(steps=4), replace=True)
+    assert sorted(one.name for one in replaced.path.iterdir()) == [".lock", "config.json"]
+    assert RunDirectory.open(tmp_path / "run", Walk(steps=4)) == replaced
+
+
+def killed(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_a_replacement_that_is_killed_leaves_a_run_that_can_be_replaced(tmp_path, monkeypatch):
+    RunDirectory.open(tmp_path / "run", Walk())
+    (tmp_path / "run" / "path.json").write_text("of 3 steps")
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "quantascope.runs.run_directory.write_record", lambda *_, **__: exec("raise KeyboardInterrupt")
+        )
+        with pytest.raises(KeyboardInterrupt):
+            RunDirectory.open(tmp_path / "run", Walk(steps=4), replace=True)
+    with pytest.raises(RunMismatch, match=r"another config \(steps: 3 -> 4\); choose another folder"):
+        RunDirectory.open(tmp_path / "run", Walk(steps=4))
+    assert RunDirectory.open(tmp_path / "run", Walk(steps=4), replace=True).config == Walk(steps=4)
+
+
 def test_a_folder_with_other_files_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(DamagedArtefact, match=r"no config\.json; choose an empty or new folder"):

@@ -1,6 +1,7 @@
 """A digest finds every changed byte, in every format; origin and structure are checked too."""
 
 import io
+import zlib
 
 import polars as pl
 import pytest
@@ -63,6 +64,34 @@ def test_an_artefact_of_an_older_version_is_read_with_one_warning_for_all(folder
         read(folder / other)  # warnings are errors here
 
 
+def test_a_digest_of_the_kind_of_older_versions_is_checked_too(tmp_path):
+    blank = b'{"digest": "crc32:00000000", "x": 1, "hash": "h"}'
+    whole = blank.replace(b"crc32:00000000", f"crc32:{zlib.crc32(blank):08x}".encode())
+    (tmp_path / "a.json").write_bytes(whole)
+    assert read_record(tmp_path / "a.json", made_by="h") == {"x": 1, "hash": "h"}
+    (tmp_path / "a.json").write_bytes(whole.replace(b": 1,", b": 2,"))
+    with pytest.raises(DamagedArtefact, match="do not match their digest"):
+        read_record(tmp_path / "a.json", made_by="h")
+
+
+@pytest.mark.parametrize("quoted", [seal.BLANK, f"digest: {seal.BLANK}", "digest: crc32:0123abcd", "crc32:"])
+def test_a_cell_that_quotes_a_digest_is_a_cell_like_any_other(tmp_path, quoted):
+    table = pl.DataFrame({"said": [quoted, f"digest {quoted}"]})
+    write_table(tmp_path / "a.parquet", table, made_by="h")
+    assert read_table(tmp_path / "a.parquet", made_by="h").equals(table)
+
+
+def test_a_flipped_bit_in_a_large_file_is_refused(tmp_path):
+    file = tmp_path / "a.safetensors"
+    write_tensors(file, {"x": torch.zeros(300_000)}, made_by="h")
+    read_tensors(file, made_by="h")
+    whole = bytearray(file.read_bytes())
+    whole[-1] ^= 1
+    file.write_bytes(whole)
+    with pytest.raises(DamagedArtefact, match="do not match their digest"):
+        read_tensors(file, made_by="h")
+
+
 def test_files_of_others_need_no_digest(tmp_path):
     safetensors.torch.save_file({"x": torch.zeros(1)}, tmp_path / "model.safetensors", {"format": "pt"})
     assert read_tensors(tmp_path / "model.safetensors", made_by=None)[1] == {}
@@ -76,6 +105,8 @@ def test_files_of_others_need_no_digest(tmp_path):
         (b"null", "holds no named values"),
         (b'{"digest": 3}', "do not match their digest"),
         (b'{"digest": "crc32:00000000", "hash": "h"}', "do not match their digest"),
+        (b'{"digest": "xxh3-64:0000000000000000", "hash": "h"}', "do not match their digest"),
+        (b'{"digest": "md5:00000000", "hash": "h"}', "do not match their digest"),
     ],
 )
 def test_records_that_are_none_are_refused_in_one_line(tmp_path, content, says):

@@ -43,59 +43,14 @@ task = SequenceTask(
 )
 """
 
-DIGITS = """
-from pathlib import Path
-
-import torch
-from sklearn.datasets import load_digits
-from torch import nn
-
-from quantascope import ExampleTask, Recorder, module_source
-
-PANELS = {"training": range(0, 200), "held_out": range(200, 300), "calibration": range(300, 700),
-          "test": range(700, 1100)}
-FOLDER = Path(__file__).parent / "digits"
-pixels, digit = load_digits(return_X_y=True)
-images = torch.tensor(pixels / 16, dtype=torch.float32)
-rows = torch.cat([images, torch.tensor(digit)[:, None]], 1)
-task = ExampleTask(
-    examples={name: rows[list(panel)] for name, panel in PANELS.items()},
-    classes={name: digit[list(panel)] for name, panel in PANELS.items()},
-)
-
-
-class Network(nn.Module):
-    def __init__(self):
-        super().__init__()
-        torch.manual_seed(0)
-        self.first, self.second = nn.Linear(64, 12), nn.Linear(12, 10)
-
-    def forward(self, images):
-        return self.second(self.first(images).relu())
-
-
-def losses(network, rows):
-    return nn.functional.cross_entropy(network(rows[:, :64]), rows[:, 64].long(), reduction="none")
-
-
-def train():
-    network = Network()
-    recorder = Recorder(network, FOLDER, steps=10)
-    optimizer = torch.optim.SGD(network.parameters(), 0.2)
-    for _ in range(30):
-        optimizer.zero_grad()
-        losses(network, task.examples["training"]).mean().backward()
-        optimizer.step()
-        recorder.step(0.2)
-
-
-def source():
-    return module_source(
-        Network(), FOLDER, task=task, layers={"first": "first.*", "second": "second.*"}, losses=losses
-    )
-
+NO_SOURCES = """
+import dataclasses
 
 number = 3
+
+
+def elsewhere():
+    return dataclasses.replace(source(), device=torch.device("meta"))
 
 
 def broken():
@@ -244,9 +199,10 @@ def neox(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def digits(tmp_path_factory) -> str:
-    """FILE.py:source of a classifier of digits, which is trained."""
+    """FILE.py:source of the classifier of own-model.md, which is trained, beside what is no source."""
     file = tmp_path_factory.mktemp("digits") / "digits.py"
-    file.write_text(DIGITS)
+    text = (DOCS / "own_classifier.py").read_text() + NO_SOURCES
+    file.write_text(text.replace('"runs/digits/checkpoints"', repr(str(file.parent / "digits"))))
     load_module(file).train()
     return f"{file}:source"
 

@@ -11,7 +11,7 @@ from quantascope.runs.errors import InvalidConfig
 from quantascope.sources import data_record
 from quantascope.sources.data_record import OtherData, check_data
 from quantascope.sources.open import open_source
-from quantascope.sources.trained import SourceConfig, read_source_config
+from quantascope.sources.trained import read_source_config
 from quantascope.tasks.events import Events
 from quantascope.training import Minibatches
 
@@ -65,12 +65,6 @@ def test_the_task_suggests_minibatches_which_settings_may_change():
     assert suggested.batch == 64
     assert suggested.optimizer.name == "adam"
     assert suggested.replace({"batch": None}).batch is None
-
-
-def test_a_full_batch_leaves_configs_and_hashes_as_they_were():
-    assert "batch" not in SourceConfig().model_dump(mode="json")
-    assert SourceConfig().replace({"batch": 8}).model_dump(mode="json")["batch"] == 8
-    assert SourceConfig().replace({"batch": 8}).hash() != SourceConfig().hash()
 
 
 def test_every_example_is_in_one_batch_of_an_epoch_and_orders_differ():

@@ -16,8 +16,9 @@ from quantascope.discovery.factors import Factors
 from quantascope.models.grid import grid_of
 from quantascope.models.residual import Execution, Interface
 from quantascope.program.source import load_module, split_entry
+from quantascope.qmodel.recovered.config import RecoveredFit
 from quantascope.qmodel.recovered.fidelity import activity, fidelity, summary
-from quantascope.qmodel.recovered.fit import RecoveredFit, fit_recovered
+from quantascope.qmodel.recovered.fit import fit_recovered
 from quantascope.qmodel.recovered.loss import RecoveryLoss
 from quantascope.qmodel.recovered.model import RecoveredConfig, RecoveredQModel
 from quantascope.runs.errors import InvalidConfig
@@ -49,7 +50,7 @@ def test_other_examples_make_another_source(digits):
     examples = {**file.task.examples, "training": file.task.examples["training"].flip(0)}
     other = ExampleTask(examples=examples, classes=file.task.classes)
     made = [
-        module_source(file.Network(), file.FOLDER, task=task, layers={"all": "*"}, losses=file.losses)
+        module_source(file.Network(), file.CHECKPOINTS, task=task, layers={"all": "*"}, losses=file.losses)
         for task in (file.task, file.task, other)
     ]
     assert made[0].identity == made[1].identity != made[2].identity
@@ -88,7 +89,7 @@ def test_a_task_of_examples_without_training_or_classes_is_refused(wrong, compla
 def test_a_source_without_layers_is_refused(digits):
     file = load_module(Path(split_entry(digits)[0]))
     with pytest.raises(InvalidConfig, match="at least one layer; name the parameters of each"):
-        module_source(file.Network(), file.FOLDER, task=file.task, layers={}, losses=file.losses)
+        module_source(file.Network(), file.CHECKPOINTS, task=file.task, layers={}, losses=file.losses)
 
 
 def test_the_discovery_of_a_module_finds_what_each_layer_learned(digits):

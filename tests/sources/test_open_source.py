@@ -40,6 +40,17 @@ def test_a_name_that_is_no_source_is_refused(digits, refused, name, complaint):
     assert complaint in refused("discover", digits.replace(":source", f":{name}"))
 
 
+def test_a_source_in_a_file_stays_on_its_own_device_unless_another_is_given(digits):
+    where = digits.replace(":source", ":elsewhere")
+    assert open_source(where).device.type == "meta"
+    assert open_source(where, device="cpu").device.type == "cpu"
+
+
+def test_a_missing_step_is_told_with_the_command_that_makes_it(addition, refused, tmp_path):
+    folder = shutil.copytree(addition, tmp_path / "of mine")
+    assert f"find them with quantascope discover '{folder}'" in refused("fit", folder)
+
+
 def test_a_place_that_is_not_there_is_refused(refused, tmp_path):
     assert "give a run folder, FILE.py:NAME, or a folder of checkpoints" in refused("discover", tmp_path / "none")
     assert "is neither a run nor a folder of checkpoints" in refused("discover", tmp_path)

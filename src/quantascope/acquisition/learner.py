@@ -19,10 +19,10 @@ from quantascope.acquisition.learner_config import CohortLearner, HSPLearner, Le
 from quantascope.acquisition.times import THRESHOLD
 from quantascope.models import Cohort, TaskMLP
 from quantascope.models.device import CPU, find_device, moved
-from quantascope.runs.errors import Diverged
+from quantascope.runs.errors import DamagedArtefact, Diverged
 from quantascope.runs.progress import Progress
-from quantascope.runs.run_directory import RunDirectory
-from quantascope.tasks.hsp import Batch, FreshBatches, Panel
+from quantascope.runs.run_directory import RunDirectory, read_run
+from quantascope.tasks.hsp import Batch, Panel
 from quantascope.training import History, Pace, train
 from quantascope.training.footprint import check_training
 
@@ -34,6 +34,7 @@ __all__ = [
     "batches_of",
     "learn",
     "prepare",
+    "read_curves",
     "read_learner",
     "task_objective",
 ]
@@ -41,7 +42,7 @@ __all__ = [
 METRICS = "metrics.parquet"
 
 
-def prepare(config: Learner) -> Panel:
+def prepare(config: Learner, device: torch.device = CPU) -> Panel:
     """The panel of a run; refuses what cannot be built before anything is written."""
     networks, forest = config.networks, config.forest
     parameters = sum(network.parameter_count(forest.sensors, len(forest.tasks)) for network in networks)
@@ -52,6 +53,7 @@ def prepare(config: Learner) -> Panel:
         config.training.optimizer,
         what=f"width {widths} with {networks[0].hidden_layers} hidden layers and batch_size={config.batch_size}",
         activations=activations,
+        device=device,
     )
     return config.panel()
 
@@ -70,7 +72,7 @@ def learn(
     NaN. If all of several diverge, or the one of an `HSPLearner`, the settings are to blame.
     """
     where = find_device(device)
-    panel = None if (path / METRICS).exists() else prepare(config)
+    panel = None if (path / METRICS).exists() else prepare(config, where)
     run = RunDirectory.open(path, config)
     with run.locked():
         if panel and not (path / METRICS).exists():
@@ -85,9 +87,22 @@ def learn(
         return LearningCurves(config, kept)
 
 
+def read_curves(path: Path) -> LearningCurves:
+    """What was measured in the run of one network at `path`, which must be complete."""
+    config = read_run(path).parse(HSPLearner, make="quantascope train hsp")
+    file = path / METRICS
+    if not file.exists():
+        raise DamagedArtefact(f"{path} is not trained to its end; quantascope train hsp --out {path} resumes it")
+    kept = History.load(file, made_by=config.hash(), values=("loss", "coefficient"))
+    shape = (len(kept.step), len(config.forest.tasks))
+    if wrong := [name for name in ("loss", "coefficient") if kept.values[name].shape != shape]:
+        raise DamagedArtefact(f"{file} has no '{wrong[0]}' of every task; move it away and train again")
+    return LearningCurves(config, kept)
+
+
 def batches_of(config: Learner, device: torch.device) -> Callable[[int], Batch]:
     """The batch of each step, where the networks are."""
-    fresh = FreshBatches(config.forest, batch_size=config.batch_size, seed=config.data_seed)
+    fresh = config.batches()
     distinct = config.distinct_batches
 
     def batch(step: int) -> Batch:

@@ -1,10 +1,10 @@
 """What learns a forest: one network, or networks of several widths on one stream of batches."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import model_validator
 
@@ -12,11 +12,15 @@ from quantascope.models import Cohort, MLPConfig, MuMLPConfig, TaskMLP
 from quantascope.runs.config import Config, Depth, Distinct, Positive, Seed, Width
 from quantascope.runs.run_directory import read_settings
 from quantascope.tasks.hsp import (
+    AuthorsBatches,
+    Batch,
     Family,
     FlatFamily,
     Forest,
+    FreshBatches,
     Panel,
     RegularFamily,
+    authors_panel,
     balanced_panel,
     build_forest,
     random_panel,
@@ -58,14 +62,23 @@ class Learner(Config):
         """How many batches there are before the first comes again; None if all are fresh."""
         return None
 
+    def batches(self) -> Callable[[int], Batch]:
+        """The fresh batch of each step."""
+        return FreshBatches(self.forest, batch_size=self.batch_size, seed=self.data_seed)
+
 
 class HSPLearner(Learner):
-    """One network on fresh batches, evaluated on an exactly balanced panel."""
+    """One network on fresh batches, evaluated on an exactly balanced panel.
+
+    The paper's draws of batches and panel are those of its released code.
+    """
 
     KIND: ClassVar[str] = "forest"
+    LATER: ClassVar[tuple[str, ...]] = ("draws",)
 
     family: Family = FlatFamily()
     model: MLPConfig = MLPConfig()
+    draws: Literal["ours", "paper"] = "ours"
 
     @property
     def networks(self) -> Sequence[MLPConfig]:
@@ -78,7 +91,14 @@ class HSPLearner(Learner):
 
     def panel(self) -> Panel:
         """Balanced over all that a task reads, so that averages are expectations."""
-        return balanced_panel(self.forest, inputs=self.panel_inputs, seed=self.panel_seed)
+        drawn = authors_panel if self.draws == "paper" else balanced_panel
+        return drawn(self.forest, inputs=self.panel_inputs, seed=self.panel_seed)
+
+    def batches(self) -> Callable[[int], Batch]:
+        """The fresh batch of each step."""
+        if self.draws == "paper":
+            return AuthorsBatches(self.forest, batch_size=self.batch_size, seed=self.data_seed)
+        return super().batches()
 
 
 class CohortLearner(Learner):
@@ -107,8 +127,10 @@ class CohortLearner(Learner):
     @property
     def networks(self) -> Sequence[MLPConfig]:
         """The shape of each network."""
-        shape = {"hidden_layers": self.hidden_layers, "base_width": self.base_width}
-        return [MuMLPConfig(width=width, **shape) for width in self.widths]
+        return [
+            MuMLPConfig(width=width, hidden_layers=self.hidden_layers, base_width=self.base_width)
+            for width in self.widths
+        ]
 
     def build(self) -> Cohort:
         """The networks before training; all widths share one seed."""

@@ -53,6 +53,13 @@ class Claim:
     measure: Callable[[Any, Mapping[str, Any]], Mapping[str, Estimate]]
     cost: Callable[[Iterable[Any], int, str], Cost] | None = None
     """Time and memory of all runs on a number of processes and a device, where it is worth knowing before."""
+    summary: Callable[[Mapping[str, Estimate]], Mapping[str, Estimate]] | None = None
+    """What follows from the measured figures of all seeds.
+
+    Given where each of those has one value per seed, so that the claim can be published a few seeds at a time.
+    """
+    keeps_figure: bool = False
+    """Whether a result in parts keeps the picture of the first part, because drawing needs the runs themselves."""
     shares: str | None = None
     """The name of a set of runs that several claims read, so that they are made once."""
 
@@ -65,6 +72,16 @@ class Reproduction:
     config: Any
     evidence: Mapping[str, Any]
     folder: Path
+
+
+def no_summary(figures: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """The summary of a claim that has nothing but figures with one value per seed."""
+    return {}
+
+
+def summarized(claim: Claim, figures: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """What was measured, and what follows from it."""
+    return {**figures, **(claim.summary(figures) if claim.summary else {})}
 
 
 def reproduce(
@@ -97,7 +114,7 @@ def reproduce(
             label: claim.work(job, path, None, device="cpu")
             for label, (path, job) in zip(labelled, jobs.items(), strict=True)
         }
-        figures = claim.measure(config, evidence)
+        figures = summarized(claim, claim.measure(config, evidence))
         trained = sorted(
             {RunDirectory(path, job).made_with.get("commit", "unknown") for path, job in jobs.items()}
         )

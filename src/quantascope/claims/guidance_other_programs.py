@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated
 
+from quantascope.claims.claim import no_summary
 from quantascope.claims.guidance_pair import compared, pair
 from quantascope.claims.guidance_runs import GuidanceOutcome, GuidanceRuns, by_seed, guidance_claim
 from quantascope.claims.guided_training import OURS, QUICK
@@ -17,7 +18,7 @@ class GuidanceOtherPrograms(Config):
 
     learner: GuidedLearner = OURS
     programs: Annotated[tuple[str, ...], Distinct] = ("french", "addition")
-    seeds: Seeds = (0, 1, 2)
+    seeds: Seeds = (0, 1, 2, 3, 4, 5, 6, 7)
 
 
 def runs(config: GuidanceOtherPrograms) -> dict[str, GuidanceRuns]:
@@ -66,4 +67,5 @@ CLAIM = guidance_claim(
     },
     runs=runs,
     measure=measure,
+    summary=no_summary,
 )

@@ -3,7 +3,7 @@
 Beside it, whether Q-models of the same examples come out alike from every seed, in our form and in the paper's.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated
 
 import numpy as np
@@ -15,9 +15,10 @@ from quantascope.claims.result import Estimate
 from quantascope.guidance.learner import GuidedLearner
 from quantascope.guidance.teacher import weakness
 from quantascope.qmodel.compiled.fit import PAPER_QMODEL, CompiledLearner, program_task
-from quantascope.runs.config import Config, Distinct, Positive, Seeds
+from quantascope.runs.config import Config, Distinct, FurtherSeeds, Positive, Seeds
 
 PROGRAMS = ("english", "french", "addition", "roman", "clock")
+FORMS = {"qmodel": "our form", "paper": "the paper's form"}
 NEAR = 3.0
 """Points from the best seed within which a Q-model counts as reliable."""
 
@@ -30,7 +31,7 @@ class GuidanceReliability(Config):
     programs: Annotated[tuple[str, ...], Distinct] = PROGRAMS
     examples: Annotated[tuple[Positive, ...], Distinct] = (100, 200, 300)
     seeds: Seeds = (16, 17, 18, 19, 20, 21, 22, 23)
-    further_seeds: Seeds = (24, 25)
+    further_seeds: FurtherSeeds = (24, 25)
     """Of Q-models alone."""
 
 
@@ -66,46 +67,56 @@ def of_kind(evidence: Mapping[str, GuidanceOutcome], kind: str) -> list[Guidance
 
 
 def measure(config: GuidanceReliability, evidence: Mapping[str, GuidanceOutcome]) -> dict[str, Estimate]:
-    """Accuracies and gains of every cell, the worst of them, and how many Q-models are near the best."""
+    """Accuracies and gains of every program and size, and of its Q-models at the largest size."""
     figures: dict[str, Estimate] = {}
-    cells: list[float] = []
-    single: list[float] = []
-    trusted: list[float] = []
     for program in config.programs:
         panel = program_task(program).task.reported[0]
         for count in config.examples:
+            cell, about = f"{program}_{count}", f"{program}, {count} examples"
             found = of_kind(evidence, f"{program}-{count}")
-            rows = compared(found, panel, f"{program}, {count} examples, {panel}")
-            figures |= {f"{program}_{count}_{row}": figure for row, figure in rows.items()}
-            able = [weakness(run.teachers["qmodel"]) is None for run in found]
-            gains = rows["gain"].values
-            cells.append(float(np.mean(gains)))
-            single += gains
-            trusted += [gain for gain, known in zip(gains, able, strict=True) if known]
-            figures[f"{program}_{count}_accepted"] = _one(
-                f"teachers that guide accepts, {program}, {count}", sum(able)
+            rows = compared(found, panel, f"{about}, {panel}")
+            accepted = [weakness(run.teachers["qmodel"]) is None for run in found]
+            gains = [gain if known else np.nan for gain, known in zip(rows["gain"].values, accepted, strict=True)]
+            figures |= {f"{cell}_{row}": figure for row, figure in rows.items()}
+            figures[f"{cell}_accepted"] = Estimate.over_runs(f"teachers that guide accepts, {about}", accepted)
+            figures[f"{cell}_accepted_gain"] = Estimate.over_runs(
+                f"gain by teachers that guide accepts, {about}", gains, "points"
             )
-        most = [*of_kind(evidence, f"{program}-{max(config.examples)}"), *of_kind(evidence, f"{program}-alone")]
-        figures |= _spread(most, program, panel)
-    return figures | {
-        "lowest_mean_gain": _one("lowest mean gain of a program and size", min(cells), "points"),
-        "lowest_gain": _one("lowest gain of a student", min(single), "points"),
+        largest = max(config.examples)
+        most = [*of_kind(evidence, f"{program}-{largest}"), *of_kind(evidence, f"{program}-alone")]
+        for form, title in FORMS.items():
+            exact = [100 * run.teachers[form].accuracy[f"{panel}_exact"] for run in most]
+            figures[f"{program}_teachers_{form}"] = Estimate.over_runs(f"Q-models, {title}, {program}", exact, "%")
+    return figures
+
+
+def summarize(figures: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """The worst of all gains, and how many Q-models of each program are near the best."""
+    accepted = [value for key, one in figures.items() if key.endswith("_accepted_gain") for value in one.values]
+    gains = [
+        one.values for key, one in figures.items() if key.endswith("_gain") and not key.endswith("_accepted_gain")
+    ]
+    near = {
+        key.replace("_teachers_", "_near_best_"): _near_best(one)
+        for key, one in figures.items()
+        if "_teachers_" in key
+    }
+    every = [value for cell in gains for value in cell]
+    lowest = min(float(np.mean(cell)) for cell in gains)
+    return near | {
+        "lowest_mean_gain": _one("lowest mean gain of a program and size", lowest, "points"),
+        "lowest_gain": _one("lowest gain of a student", min(every), "points"),
         "lowest_gain_accepted": _one(
-            "lowest gain of a student whose teacher guide accepts", min(trusted, default=np.nan), "points"
+            "lowest gain of a student whose teacher guide accepts", min(accepted, default=np.nan), "points"
         ),
-        "pairs": _one("pairs of students", len(single)),
-        "pairs_accepted": _one("pairs whose teacher guide accepts", len(trusted)),
+        "pairs": _one("pairs of students", len(every)),
+        "pairs_accepted": _one("pairs whose teacher guide accepts", len(accepted)),
     }
 
 
-def _spread(found: Sequence[GuidanceOutcome], program: str, panel: str) -> dict[str, Estimate]:
-    figures = {}
-    for form, says in (("qmodel", "our form"), ("paper", "the paper's form")):
-        exact = [100 * run.teachers[form].accuracy[f"{panel}_exact"] for run in found]
-        near = sum(value >= max(exact) - NEAR for value in exact)
-        figures[f"{program}_teachers_{form}"] = Estimate.over_runs(f"Q-models, {says}, {program}", exact, "%")
-        figures[f"{program}_near_best_{form}"] = _one(f"Q-models near the best, {says}, {program}", near)
-    return figures
+def _near_best(teachers: Estimate) -> Estimate:
+    near = sum(value >= max(teachers.values) - NEAR for value in teachers.values)
+    return _one(f"within {NEAR:.0f} points of the best: {teachers.says}", near)
 
 
 def _one(says: str, value: float, unit: str = "") -> Estimate:
@@ -129,4 +140,5 @@ CLAIM = guidance_claim(
     },
     runs=runs,
     measure=measure,
+    summary=summarize,
 )

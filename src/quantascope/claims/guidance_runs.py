@@ -116,6 +116,7 @@ def guidance_claim(
     presets: Mapping[str, Any],
     runs: Callable[[Any], Mapping[str, GuidanceRuns]],
     measure: Callable[[Any, Mapping[str, GuidanceOutcome]], Mapping[str, Estimate]],
+    summary: Callable[[Mapping[str, Estimate]], Mapping[str, Estimate]] | None = None,
 ) -> Claim:
     """A claim about Q-models of programs and the Transformers that they guide."""
     return Claim(
@@ -127,6 +128,7 @@ def guidance_claim(
         work=learn_guidance_runs,
         steps=lambda wanted: wanted.steps,
         measure=measure,
+        summary=summary,
         shares=GUIDANCE,
     )
 

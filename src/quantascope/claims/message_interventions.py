@@ -16,9 +16,9 @@ from quantascope.claims.recovered_models import (
     FittedSource,
     RecoveredModels,
     over_sources,
+    presets_of,
     recovered_claim,
 )
-from quantascope.claims.recovered_qmodel import PRESET_NAMES
 from quantascope.claims.result import Estimate
 from quantascope.qmodel.recovered.effects import InterventionEffects, intervention_effects
 from quantascope.qmodel.recovered.fit import RecoveredRun
@@ -52,7 +52,7 @@ def strongest(effects: list[Effect]) -> Effect | None:
 def measure(config: MessageInterventions, evidence: Mapping[str, FittedSource]) -> dict[str, Estimate]:
     """Accuracy lost and NLL gained by each intervention, over sources and over examples; stability of channels."""
     figures: dict[str, Estimate] = {}
-    for preset, prefix in PRESET_NAMES:
+    for preset, prefix in presets_of(evidence):
         first, named = next(iter(evidence.values())).of(preset)[0], ", distilled" if prefix else ""
         for key, (says, which) in KINDS.items():
 

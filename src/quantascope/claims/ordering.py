@@ -8,16 +8,26 @@ have or single events with their own curves: what they show as well is a propert
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import AfterValidator
 
 from quantascope.claims.claim import Claim
-from quantascope.claims.recover_quanta import QUICK, SOURCES, MeasuredSource, measured_source, seeded
+from quantascope.claims.recover_quanta import (
+    PAPER_SOURCE,
+    QUICK,
+    SOURCES,
+    Definitions,
+    MeasuredSource,
+    measured_source,
+    seeded,
+)
 from quantascope.claims.result import Estimate
 from quantascope.discovery import Ordering, Rule, ordering
+from quantascope.discovery.closure import closed
 from quantascope.discovery.discover import Discovery
+from quantascope.discovery.factorize import Starts
 from quantascope.discovery.factors import Factors
 from quantascope.discovery.nulls.beside import packets
 from quantascope.discovery.nulls.packets import Packet
@@ -33,13 +43,24 @@ def _whole_percent(thresholds: tuple[float, ...]) -> tuple[float, ...]:
 
 
 class AcquisitionOrder(Config):
-    """Sources by seed, factored at several thresholds."""
+    """Sources by seed, factored at several thresholds.
+
+    The paper's definitions are its authors': how the factorization starts, and factors closed under their parents.
+    """
+
+    LATER: ClassVar[tuple[str, ...]] = ("definitions",)
 
     source: SourceConfig = SourceConfig()
     seeds: Seeds = (0, 1, 2, 3, 4)
     thresholds: Annotated[tuple[PositiveFloat, ...], Distinct, AfterValidator(_whole_percent)] = (0.01, 0.03, 0.05)
     draws: Positive = 10
     """How often random packets are drawn for each source; their mean over draws is the source's."""
+    definitions: Definitions = "ours"
+
+    @property
+    def starts(self) -> Starts:
+        """How the factorization starts."""
+        return "paper" if self.definitions == "paper" else "scaled"
 
 
 @dataclass(frozen=True)
@@ -50,12 +71,13 @@ class Orders:
     random: Mapping[Packet, Sequence[Ordering]]
 
     @classmethod
-    def of(cls, one: Discovery, draws: int) -> "Orders":
+    def of(cls, one: Discovery, draws: int, definitions: Definitions = "ours") -> "Orders":
         """Those of a discovery."""
+        factors = closed(one.factors) if definitions == "paper" else one.factors
         random: dict[Packet, list[Ordering]] = {
             kind: [_ordered(one, drawn) for drawn in packets(one, kind, draws)] for kind in PACKETS
         }
-        return cls(_ordered(one, one.factors), random)
+        return cls(_ordered(one, factors), random)
 
     def mean(self, figure: str, kind: Packet) -> float:
         """The mean of a figure over the draws that define it; NaN if none does."""
@@ -76,7 +98,12 @@ def measure(config: AcquisitionOrder, evidence: Mapping[str, MeasuredSource]) ->
     rules: tuple[tuple[Rule, str], ...] = (("gradient", ""), ("path", "_path"))
     for rule, suffix in rules:
         found = [
-            [Orders.of(source.discovery(rule, threshold), config.draws) for threshold in config.thresholds]
+            [
+                Orders.of(
+                    source.discovery(rule, threshold, starts=config.starts), config.draws, config.definitions
+                )
+                for threshold in config.thresholds
+            ]
             for source in evidence.values()
         ]
         for column, threshold in enumerate(config.thresholds):
@@ -127,7 +154,7 @@ CLAIM = Claim(
     presets={
         "quick": AcquisitionOrder(source=QUICK, seeds=(0,), draws=2),
         "full": AcquisitionOrder(),
-        "paper": AcquisitionOrder(seeds=(0,)),
+        "paper": AcquisitionOrder(source=PAPER_SOURCE, seeds=(0,), definitions="paper"),
     },
     runs=lambda config: seeded(config.source, config.seeds, "seed"),
     prepare=check_source,

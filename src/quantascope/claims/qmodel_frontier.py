@@ -11,8 +11,9 @@ from pydantic import Field
 from quantascope.claims.recover_quanta import QUICK
 from quantascope.claims.recovered_models import FittedSource, QModelFits, recovered_claim
 from quantascope.claims.result import Estimate
+from quantascope.qmodel.recovered.config import FIT_PRESETS, RecoveredFit
 from quantascope.qmodel.recovered.fidelity import fidelity, gate_fidelity, parameter_share
-from quantascope.qmodel.recovered.fit import FIT_PRESETS, RecoveredFit, RecoveredRun
+from quantascope.qmodel.recovered.fit import RecoveredRun
 from quantascope.runs.config import Config
 from quantascope.sources.trained import SourceConfig
 

@@ -3,43 +3,49 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from quantascope.claims.claim import Claim
-from quantascope.claims.recover_quanta import QUICK, SOURCES
+from quantascope.claims.recover_quanta import PAPER_SOURCE, QUICK, SOURCES
 from quantascope.claims.result import Estimate
-from quantascope.discovery import factorize
+from quantascope.discovery import Factors, PriorityField, factorize
+from quantascope.discovery.closure import MOST_MISSING, closed
 from quantascope.discovery.measure import measure_field
-from quantascope.qmodel.recovered.fit import (
-    FIT_PRESETS,
-    FitPreset,
-    Pool,
-    RecoveredFit,
-    RecoveredRun,
-    fit_recovered,
-)
-from quantascope.runs.config import Config, Seeds
+from quantascope.qmodel.recovered.config import FIT_PRESETS, FitPreset, Pool, RecoveredFit
+from quantascope.qmodel.recovered.fit import RecoveredRun, fit_recovered
+from quantascope.runs.config import Config, FurtherSeeds, Seeds
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory
 from quantascope.sources.trained import SourceConfig, check_source, train_source
 
+Compared = Literal["sources", "fits"]
+
 
 class RecoveredModels(Config):
-    """Sources by seed; the first is fitted with every fit seed of a preset, the others with the first of them."""
+    """Sources by seed; the first is fitted with every fit seed of a preset, the others with the first of them.
+
+    Without fit seeds there is no distilled model. Figures go over sources, or over the fits to one of them.
+    """
+
+    LATER: ClassVar[tuple[str, ...]] = ("compared",)
 
     source: SourceConfig = SourceConfig()
     seeds: Seeds = (0, 1, 2)
     fit_seeds: Seeds = (0, 1, 2)
-    distilled_fit_seeds: Seeds = (0, 1, 2)
+    distilled_fit_seeds: FurtherSeeds = (0, 1, 2)
     faithful: RecoveredFit = FIT_PRESETS["faithful"]
     distilled: RecoveredFit = FIT_PRESETS["distilled"]
+    compared: Compared = "sources"
 
 
 class QModelFits(Config):
-    """One source and the fits to it."""
+    """One source and the fits to it, and whether figures go over sources or over fits to one of them."""
+
+    LATER: ClassVar[tuple[str, ...]] = ("compared",)
 
     source: SourceConfig
     fits: tuple[RecoveredFit, ...]
+    compared: Compared = "sources"
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +71,7 @@ def runs(config: RecoveredModels) -> dict[str, QModelFits]:
             for preset, fit_seeds in presets
             for fit_seed in (fit_seeds if place == 0 else fit_seeds[:1])
         )
-        jobs[f"qmodels-{seed}"] = QModelFits(source=source, fits=fits)
+        jobs[f"qmodels-{seed}"] = QModelFits(source=source, fits=fits, compared=config.compared)
     return jobs
 
 
@@ -91,11 +97,17 @@ def fitted_source(
     for place, fit in enumerate(config.fits):
         with source.locked():
             field = measure_field(source, fit.rule)
-        factors = factorize(field.values, threshold=fit.threshold)
+        factors = fitted_factors(fit, field)
         name = f"{fit.preset}-{config.source.seed}-{fit.seed}-{fit.hash()[:8]}"
         before = sum(earlier.updates for earlier in config.fits[:place])
         done.append(fit_recovered(fit, source, factors, path.parent / name, _later(progress, before)))
     return FittedSource(config, tuple(done))
+
+
+def fitted_factors(fit: RecoveredFit, field: PriorityField) -> Factors:
+    """The factors that a Q-model is fitted to."""
+    found = factorize(field.values, threshold=fit.threshold, starts=fit.starts)
+    return found if fit.closure is None else closed(found, fit.closure)
 
 
 def _later(progress: Progress | None, before: int) -> Progress | None:
@@ -120,6 +132,7 @@ def recovered_claim(
     presets: Mapping[str, Any],
     measure: Callable[[Any, Mapping[str, FittedSource]], Mapping[str, Estimate]],
     jobs: Callable[[Any], Mapping[str, QModelFits]] = lambda config: runs(config.models),
+    **others: Any,
 ) -> Claim:
     """A claim about the Q-models of sources; by default those of the config's `models`."""
     return Claim(
@@ -132,6 +145,7 @@ def recovered_claim(
         steps=total_updates,
         measure=measure,
         shares=SOURCES,
+        **others,
     )
 
 
@@ -142,9 +156,26 @@ def over_sources(
     value: Callable[[RecoveredRun], float],
     unit: str = "",
 ) -> Estimate:
-    """A figure over sources, each with the first fit seed."""
+    """A figure over what is compared: sources, each with the first fit seed, or the fits to one source."""
     name = says if preset == "faithful" else f"{says}, distilled"
-    return Estimate.over_runs(name, [value(fitted.of(preset)[0]) for fitted in evidence.values()], unit)
+    return Estimate.over_runs(name, [value(run) for run in compared_fits(evidence, preset)], unit)
+
+
+def compared_fits(evidence: Mapping[str, FittedSource], preset: FitPreset) -> list[RecoveredRun]:
+    """The first fit to each source, or all to the first one."""
+    first = next(iter(evidence.values()))
+    if first.config.compared == "fits":
+        return first.of(preset)
+    return [fitted.of(preset)[0] for fitted in evidence.values()]
+
+
+def presets_of(evidence: Mapping[str, FittedSource]) -> list[tuple[FitPreset, str]]:
+    """The presets that were fitted, and what the keys of their figures begin with."""
+    first = next(iter(evidence.values()))
+    return [(preset, prefix) for preset, prefix in PREFIXES.items() if first.of(preset)]
+
+
+PREFIXES: dict[FitPreset, str] = {"faithful": "", "distilled": "distilled_"}
 
 
 def over_fits(
@@ -154,10 +185,10 @@ def over_fits(
     value: Callable[[RecoveredRun], float],
     unit: str = "",
 ) -> Estimate:
-    """A figure over the fits to the first source, which differ in their seed alone."""
-    first = next(iter(evidence.values()))
+    """A figure over the fits to the first source, which differ in their seed alone; a single fit says nothing."""
+    fits = next(iter(evidence.values())).of(preset)
     name = f"{says}, fit seeds of one source" + ("" if preset == "faithful" else ", distilled")
-    return Estimate.over_runs(name, [value(run) for run in first.of(preset)], unit)
+    return Estimate.over_runs(name, [value(run) for run in fits] if len(fits) > 1 else [], unit)
 
 
 SHORT = {"updates": 60, "parts": 6}
@@ -169,6 +200,27 @@ QUICK_MODELS = RecoveredModels(
     faithful=FIT_PRESETS["faithful"].model_copy(update=SHORT),
     distilled=FIT_PRESETS["distilled"].model_copy(update={**SHORT, "pool": Pool(numbers=60, inputs=30)}),
 )
+EIGHT_SOURCES = RecoveredModels(seeds=(0, 1, 2, 3, 4, 5, 6, 7))
 FULL_MODELS = RecoveredModels()
 """Both presets as they are; the faithful one takes the paper's 5,000 updates on all inputs."""
-PAPER_MODELS = RecoveredModels(seeds=(0,), fit_seeds=(0,), distilled_fit_seeds=(0,))
+PAPER_FIT = FIT_PRESETS["faithful"].replace(
+    {
+        "rule": "gradient",
+        "starts": "paper",
+        "closure": MOST_MISSING,
+        "functional_channels": True,
+        "model.initialization": "paper",
+        "model.channel_start": 1e-6,
+        "loss.gates_by": "inactive",
+    }
+)
+"""What the released code does: channels start open, though barely."""
+PAPER_MODELS = RecoveredModels(
+    source=PAPER_SOURCE,
+    seeds=(0,),
+    fit_seeds=(0, 1, 2),
+    distilled_fit_seeds=(),
+    faithful=PAPER_FIT,
+    compared="fits",
+)
+"""Fits to the source of the paper's displayed run; which of all fits is displayed depends on a GPU's rounding."""

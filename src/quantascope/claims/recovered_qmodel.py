@@ -8,17 +8,20 @@ the paper's own, of which a sixth was trained on, stands beside it.
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 
+from quantascope.claims.claim import no_summary
 from quantascope.claims.recovered_models import (
-    FULL_MODELS,
+    EIGHT_SOURCES,
     PAPER_MODELS,
     QUICK_MODELS,
     FittedSource,
     RecoveredModels,
     over_fits,
     over_sources,
+    presets_of,
     recovered_claim,
 )
 from quantascope.claims.result import Estimate
+from quantascope.qmodel.recovered.config import FitPreset
 from quantascope.qmodel.recovered.fidelity import (
     Fidelity,
     after_first_burst,
@@ -27,16 +30,14 @@ from quantascope.qmodel.recovered.fidelity import (
     parameter_share,
     through_time,
 )
-from quantascope.qmodel.recovered.fit import FitPreset, RecoveredRun
+from quantascope.qmodel.recovered.fit import RecoveredRun
 from quantascope.runs.config import Config
-
-PRESET_NAMES: tuple[tuple[FitPreset, str], ...] = (("faithful", ""), ("distilled", "distilled_"))
 
 
 class RecoveredQModelClaim(Config):
     """The Q-models that are measured."""
 
-    models: RecoveredModels = FULL_MODELS
+    models: RecoveredModels = EIGHT_SOURCES
 
 
 @lru_cache(maxsize=64)
@@ -55,7 +56,7 @@ def time_after_burst(run: RecoveredRun, column: str = "agreement") -> list[float
 def measure(config: RecoveredQModelClaim, evidence: Mapping[str, FittedSource]) -> dict[str, Estimate]:
     """Shape, fidelity on three panels, gates, and fidelity through time, of both presets."""
     figures: dict[str, Estimate] = {}
-    for preset, prefix in PRESET_NAMES:
+    for preset, prefix in presets_of(evidence):
         add = partial(_add, figures, evidence, preset, prefix)
         add("parameters", "parameters of the Q-model", lambda run: run.model.parameter_count, "parameters")
         add("parameter_share", "parameters over those of the source", lambda run: 100 * parameter_share(run), "%")
@@ -131,4 +132,6 @@ CLAIM = recovered_claim(
         "paper": RecoveredQModelClaim(models=PAPER_MODELS),
     },
     measure=measure,
+    summary=no_summary,
+    keeps_figure=True,
 )

@@ -1,26 +1,43 @@
-"""The scoreboard: every figure of the paper beside what the committed results say about it.
+"""The scoreboard: every figure of the paper beside what the committed results say about it, like for like.
 
-A figure is *reproduced* when the paper's number lies within the range of our runs, widened by half a unit of the
-paper's last printed digit; otherwise it *differs*. The rule is strict: one more honest draw falls outside the
-range of n others with probability 2/(n + 1). A figure that the paper does not state is *new*; one without a
-committed result is *not run*.
+A claim may have two results: that of the *paper's own run*, whose seeds and order of draws are the paper's (preset
+`paper`), and one over seeds (preset `full`), which follows the paper's protocol or another one, as
+`results/paper.toml` says of each claim. Only the first two are compared with the paper:
+
+    exact               the paper's own run, or every run, gives the digits that the paper prints
+    within the spread   the paper's number lies within the range of runs of its protocol, widened by half a unit of
+                        its last printed digit
+    outside             neither
+    no verdict          there is only a smaller protocol, or ours
+    out of reach        units of the paper's one fit, which no other fit has, or runs that take a GPU for weeks
+
+Facts that no seed decides, such as counts, are compared whatever the protocol. One more honest draw falls outside
+the range of n others with probability 2/(n + 1), so *outside* says little of few runs. A figure that the paper
+does not state is *new*; one without a committed result is *not run*.
 """
 
 import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from quantascope.claims.result import Estimate, Result
 from quantascope.runs.errors import DamagedArtefact
 
-Verdict = Literal["reproduced", "differs", "not run", "new"]
-WORTH = {"paper": 0, "full": 0, "quick": 1}
+Verdict = Literal["exact", "within the spread", "outside", "no verdict", "out of reach", "not run", "new"]
+Protocol = Literal["paper's run", "paper's protocol over seeds", "smaller protocol", "our protocol"]
+PAPER_RUN: Protocol = "paper's run"
+COMPARED: tuple[Protocol, ...] = (PAPER_RUN, "paper's protocol over seeds")
+_PRESETS = ("paper", "full", "quick")
 
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A number that the paper states."""
+    """A number that the paper states; `panel` is that of the paper where there are several.
+
+    `reach` is false where no run here can have the figure.
+    """
 
     claim: str
     figure: str
@@ -30,6 +47,8 @@ class PaperFigure:
     runs: int
     place: str
     says: str
+    panel: str = ""
+    reach: bool = True
 
     @property
     def rounding(self) -> float:
@@ -41,149 +60,237 @@ class PaperFigure:
         decimals = len(self.printed.partition(".")[2].rstrip("%"))
         return 0.5 * 10.0**-decimals
 
+    def equals(self, value: float) -> bool:
+        """Whether a value has the printed digits."""
+        return abs(value - self.paper) <= self.rounding * (1 + 1e-9)
+
+
+@dataclass(frozen=True)
+class ClaimEntry:
+    """What a claim says, the page on it, what its full result follows, and what is `missing` to be exact."""
+
+    says: str
+    page: str
+    full: Protocol = "paper's protocol over seeds"
+    missing: str = ""
+
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the scoreboard: a figure of the paper, of ours, or of both."""
+    """One line of the scoreboard: a figure of the paper, of ours, or of both.
+
+    `run` is what the paper's own run gives here, `estimate` what is shown: over seeds if there are any.
+    """
 
     claim: str
     figure: str
     stated: PaperFigure | None
-    result: Result | None
     estimate: Estimate | None
+    protocol: Protocol | None
+    run: Estimate | None = None
+    preset: str | None = None
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the paper's number lies within the range of our runs, if any run could tell."""
-        if self.estimate is None or not (self.estimate.values or self.estimate.undefined):
-            return "not run"
+        """How the paper's number compares with runs of the paper's protocol."""
+        if not any(one and (one.values or one.undefined) for one in (self.run, self.estimate)):
+            return "not run" if self.stated is None or self.stated.reach else "out of reach"
         if self.stated is None:
             return "new"
-        slack = self.stated.rounding * (1 + 1e-9)
-        values = self.estimate.values
-        inside = bool(values) and min(values) - slack <= self.stated.paper <= max(values) + slack
-        return "reproduced" if inside else "differs"
+        compared = [self.run] if self.run else []
+        if self.estimate and (self.protocol in COMPARED or self.stated.runs == 0):
+            compared.append(self.estimate)
+        if not compared:
+            return "no verdict"
+        if any(one.values and all(map(self.stated.equals, one.values)) for one in compared):
+            return "exact"
+        return "within the spread" if any(self._spans(one) for one in compared) else "outside"
+
+    def _spans(self, estimate: Estimate) -> bool:
+        assert self.stated
+        slack, values = self.stated.rounding * (1 + 1e-9), estimate.values
+        return bool(values) and min(values) - slack <= self.stated.paper <= max(values) + slack
 
     def to_json(self) -> dict[str, Any]:
         """The row for machines."""
-        preset = self.result.preset if self.result and self.estimate else None
         return {
             "claim": self.claim,
             "figure": self.figure,
+            "says": self.stated.says if self.stated else self.estimate.says if self.estimate else "",
             "paper": self.stated.paper if self.stated else None,
+            "run": self.run.mean if self.run else None,
             "ours": self.estimate.mean if self.estimate else None,
             "low": self.estimate.low if self.estimate else None,
             "high": self.estimate.high if self.estimate else None,
             "seeds": len(self.estimate.values) if self.estimate else 0,
-            "preset": preset,
+            "protocol": self.protocol,
+            "panel": self.stated.panel if self.stated else "",
+            "preset": self.preset,
             "verdict": self.verdict,
-            "command": f"quantascope reproduce {self.claim} --preset {preset or 'full'}",
+            "command": f"quantascope reproduce {self.claim} --preset {self.preset or 'full'}",
         }
 
     def cells(self) -> list[str]:
-        """Paper, ours, interval, range, runs and verdict as text."""
-        paper = number(self.stated.paper if self.stated else None)
-        ours = self.estimate
-        if ours is None or not ours.values:
-            return [paper, "", "", "", ours.runs if ours else "", self.verdict]
-        between = span((ours.low, ours.high)) if ours.low is not None else ""
-        several = span((min(ours.values), max(ours.values))) if len(ours.values) > 1 else ""
-        return [paper, number(ours.mean), between, several, ours.runs, self.verdict]
+        """Paper, the paper's run, ours, interval, range, runs, protocol, panel and verdict as text."""
+        ours, run = self.estimate, self.run
+        between = span((ours.low, ours.high)) if ours and ours.low is not None else ""
+        several = span((min(ours.values), max(ours.values))) if ours and len(ours.values) > 1 else ""
+        return [
+            number(self.stated.paper if self.stated else None),
+            number(run.mean if run else None),
+            number(ours.mean if ours else None),
+            between,
+            several,
+            ours.runs if ours else "",
+            self.protocol or "",
+            self.stated.panel if self.stated else "",
+            self.verdict,
+        ]
 
 
-COLUMNS = ("paper", "ours", "95 % interval", "range", "runs", "verdict")
+COLUMNS = ("paper", "its run here", "ours", "95 % interval", "range", "runs", "protocol", "panel", "verdict")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One claim: what it is about, and how many of its stated figures have each verdict."""
+
+    claim: str
+    entry: ClaimEntry
+    verdicts: Mapping[Verdict, int]
+
+    @property
+    def stated(self) -> int:
+        """How many figures the paper states."""
+        return sum(count for verdict, count in self.verdicts.items() if verdict != "new")
+
+    def cells(self) -> list[str]:
+        """The number of stated figures, and of each verdict, as text."""
+        return [str(self.stated or ""), *(str(self.verdicts[verdict] or "") for verdict in STANDINGS)]
+
+
+STANDINGS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 def read_paper(results: Path) -> list[PaperFigure]:
     """The figures of `results/paper.toml`."""
-    file = results / "paper.toml"
+    entries = _read_toml(results)
     try:
-        entries = tomllib.loads(file.read_text())["figure"]
-        return [PaperFigure(**{**entry, "paper": float(entry["paper"])}) for entry in entries]
-    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError, ValueError) as error:
-        raise DamagedArtefact(
-            f"{file} is not the list of the paper's figures ({error}); use --results of a checkout"
-        ) from error
+        return [PaperFigure(**{**entry, "paper": float(entry["paper"])}) for entry in entries["figure"]]
+    except (KeyError, TypeError, ValueError) as error:
+        raise _not_the_list(results, error) from error
 
 
-def read_results(results: Path) -> dict[str, Result]:
-    """The committed result of each claim: not a quick one if there is another, then the one with most runs."""
-    found: dict[str, Result] = {}
+def read_entries(results: Path) -> dict[str, ClaimEntry]:
+    """What `results/paper.toml` says of each claim."""
+    entries = _read_toml(results).get("claim", {})
+    for name, entry in entries.items():
+        if entry.get("full", PAPER_RUN) not in get_args(Protocol):
+            raise _not_the_list(results, ValueError(f"unknown protocol '{entry['full']}' of {name}"))
+    try:
+        return {name: ClaimEntry(**entry) for name, entry in entries.items()}
+    except TypeError as error:
+        raise _not_the_list(results, error) from error
+
+
+def _read_toml(results: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads((results / "paper.toml").read_text())
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise _not_the_list(results, error) from error
+
+
+def _not_the_list(results: Path, error: Exception) -> DamagedArtefact:
+    file = results / "paper.toml"
+    return DamagedArtefact(f"{file} is not the list of the paper's figures ({error}); use --results of a checkout")
+
+
+def read_results(results: Path) -> dict[str, dict[str, Result]]:
+    """The committed results of each claim by preset; a quick one only where there is no other."""
+    found: dict[str, dict[str, Result]] = {}
     for file in sorted(results.glob("*.json")):
         result = Result.load(file)
-        if result.preset not in WORTH:
+        if result.preset not in _PRESETS:
             raise DamagedArtefact(f"{file} has an unknown preset '{result.preset}'; restore it")
-        worth = _worth(result)
-        held = found.get(result.claim)
-        if held is None or worth < _worth(held):
-            found[result.claim] = result
+        found.setdefault(result.claim, {})[result.preset] = result
+    for presets in found.values():
+        if len(presets) > 1:
+            presets.pop("quick", None)
     return found
-
-
-def _worth(result: Result) -> tuple[int, int]:
-    """Smaller is better."""
-    runs = max((len(estimate.values) for estimate in result.figures.values()), default=0)
-    return WORTH[result.preset], -runs
 
 
 def scoreboard(results: Path) -> list[Row]:
     """All rows: the paper's figures in its order, each claim followed by what is new in it, then new claims."""
-    paper, ours = read_paper(results), read_results(results)
+    paper, entries, ours = read_paper(results), read_entries(results), read_results(results)
     rows: list[Row] = []
     for claim in dict.fromkeys([*(figure.claim for figure in paper), *ours]):
         stated = {figure.figure: figure for figure in paper if figure.claim == claim}
-        result = ours.get(claim)
-        measured = dict(result.figures) if result else {}
-        keys = [*stated, *(key for key in measured if key not in stated)]
-        rows += [Row(claim, key, stated.get(key), result, measured.get(key)) for key in keys]
+        presets = ours.get(claim, {})
+        measured = [key for result in presets.values() for key in result.figures]
+        protocol = entries[claim].full if claim in entries else COMPARED[1]
+        rows += [
+            _row(claim, key, stated.get(key), presets, protocol) for key in dict.fromkeys([*stated, *measured])
+        ]
     return rows
 
 
-@dataclass(frozen=True)
-class Mechanism:
-    """The mechanism tested at one level: exponents of the law, of the finite system, and measured."""
-
-    claim: str
-    level: str
-    target: Estimate
-    predicted: Estimate
-    measured: Estimate
-
-    def cells(self) -> list[str]:
-        """Claim, target, prediction and measurement as text, with intervals."""
-        shown = [number(self.target.mean)]
-        for estimate in (self.predicted, self.measured):
-            between = f" [{number(estimate.low)}, {number(estimate.high)}]" if estimate.low is not None else ""
-            shown.append(f"{number(estimate.mean)}{between}")
-        return [self.claim, *shown]
+def _row(
+    claim: str, key: str, stated: PaperFigure | None, presets: Mapping[str, Result], protocol: Protocol
+) -> Row:
+    """A figure of a claim; where the paper's panel is not that of a result, the figure on the paper's is taken."""
+    found = {preset: one for preset, result in presets.items() if (one := _figure(result, key, stated))}
+    run, full, quick = (found.get(preset) for preset in _PRESETS)
+    if full:
+        return Row(claim, key, stated, full, protocol, run, "full")
+    if run:
+        return Row(claim, key, stated, run, PAPER_RUN, run, "paper")
+    return Row(claim, key, stated, quick, "smaller protocol" if quick else None, None, "quick" if quick else None)
 
 
-MECHANISM_COLUMNS = ("claim", "law", "finite system at measured K", "measured")
+def _figure(result: Result, key: str, stated: PaperFigure | None) -> Estimate | None:
+    on_panel = f"{key}_{stated.panel}" if stated and stated.panel else key
+    return result.figures.get(on_panel) or result.figures.get(key)
 
 
-def mechanism(rows: list[Row]) -> list[Mechanism]:
-    """The claims that compare a law with a finite-system prediction, level by level."""
-    estimates = {(row.claim, row.figure): row.estimate for row in rows if row.estimate}
-    found: list[Mechanism] = []
-    for (claim, figure), measured in estimates.items():
-        level = figure.removeprefix("exponent_")
-        target, predicted = estimates.get((claim, f"target_{level}")), estimates.get((claim, f"predicted_{level}"))
-        if figure.startswith("exponent_") and target and predicted:
-            found.append(Mechanism(claim, level, target, predicted, measured))
-    return found
+def standings(rows: Sequence[Row], entries: Mapping[str, ClaimEntry]) -> list[Standing]:
+    """One for each claim, in the order of the rows."""
+    counts: dict[str, dict[Verdict, int]] = {}
+    for row in rows:
+        of_claim = counts.setdefault(row.claim, dict.fromkeys(STANDINGS, 0))
+        verdict = "new" if row.stated is None else row.verdict
+        of_claim[verdict] += 1
+    unknown = ClaimEntry("", "")
+    return [Standing(claim, entries.get(claim, unknown), found) for claim, found in counts.items()]
 
 
-def mechanism_markdown(rows: list[Row]) -> str:
-    """The same as a Markdown table."""
-    lines = [f"| {' | '.join(MECHANISM_COLUMNS)} |", "|---|---:|---|---|"]
-    return "\n".join([*lines, *(f"| {' | '.join(one.cells())} |" for one in mechanism(rows))])
+def totals(found: Sequence[Standing]) -> Standing:
+    """All claims together."""
+    sums: dict[Verdict, int] = {verdict: sum(one.verdicts[verdict] for one in found) for verdict in STANDINGS}
+    return Standing("all", ClaimEntry("", ""), sums)
 
 
-def as_markdown(rows: list[Row]) -> str:
+def as_markdown(rows: Sequence[Row]) -> str:
     """The rows as a Markdown table."""
-    lines = [f"| claim | figure | {' | '.join(COLUMNS)} |", "|---|---|---:|---:|---|---|---|---|"]
+    lines = [f"| claim | figure | {' | '.join(COLUMNS)} |", "|---|---|---:|---:|---:|---|---|---|---|---|---|"]
     lines += [f"| {row.claim} | {row.figure} | {' | '.join(row.cells())} |" for row in rows]
     return "\n".join(lines)
+
+
+def standings_markdown(found: Sequence[Standing]) -> str:
+    """One line for each claim, and one for all, as a Markdown table."""
+    lines = [f"| claim | says | stated | {' | '.join(STANDINGS)} |", f"|---|---|{'---:|' * (len(STANDINGS) + 1)}"]
+    for one in found:
+        name = f"[{one.claim}]({one.entry.page})" if one.entry.page else one.claim
+        lines.append(f"| {name} | {one.entry.says} | {' | '.join(one.cells())} |")
+    return "\n".join([*lines, f"| all | | {' | '.join(totals(found).cells())} |"])
+
+
+def totals_markdown(found: Sequence[Standing]) -> str:
+    """How many stated figures have each verdict, as a Markdown table."""
+    sums = totals(found)
+    shown = [(verdict, sums.verdicts[verdict]) for verdict in STANDINGS if verdict != "new"]
+    lines = [f"| {verdict} | {count} | {100 * count / sums.stated:.0f} % |" for verdict, count in shown]
+    return "\n".join(["| verdict | stated figures | share |", "|---|---:|---:|", *lines])
 
 
 def number(value: float | None) -> str:

@@ -14,16 +14,18 @@ from typing import SupportsFloat
 import numpy as np
 import polars as pl
 
-from quantascope.claims.claim import Claim
+from quantascope.claims.claim import Claim, no_summary
 from quantascope.claims.recover_quanta import SOURCES
 from quantascope.claims.recovered_models import (
-    FULL_MODELS,
+    EIGHT_SOURCES,
     PAPER_MODELS,
     QUICK_MODELS,
+    FittedSource,
     QModelFits,
     RecoveredModels,
     check_fits,
     fitted_source,
+    presets_of,
     runs,
     total_updates,
 )
@@ -41,7 +43,7 @@ FACTORS = "factors"
 PRESENT, PASSED = "zero at", "passes over a zero at"
 
 
-NAMED_MODELS = FULL_MODELS.model_copy(update={"distilled_fit_seeds": FULL_MODELS.distilled_fit_seeds[:1]})
+NAMED_MODELS = EIGHT_SOURCES.model_copy(update={"distilled_fit_seeds": EIGHT_SOURCES.distilled_fit_seeds[:1]})
 """Those of the recovered-qmodel claim; fit seeds are compared for the paper's preset alone."""
 
 
@@ -96,9 +98,7 @@ def explained_source(
 ) -> ExplainedSource:
     """Fit, or read, the Q-models of a source, and name their units once; the tables are kept."""
     run = RunDirectory.open(path, config)
-    seed = config.fits.source.seed
-    beside = path.parent / f"qmodels-{seed}-{config.fits.hash()[:8]}"
-    fitted = fitted_source(config.fits, beside, progress, device=device)
+    fitted = explained_fits(config, path, progress, device=device)
     first = fitted.runs[0]
 
     def explained(name: str, subject: Subject) -> Explained:
@@ -118,22 +118,32 @@ def explained_source(
                 preset: [
                     explained(f"{preset}-{one.config.seed}", qmodel_subject(one)) for one in fitted.of(preset)
                 ]
-                for preset in ("faithful", "distilled")
+                for preset, _ in presets_of({"": fitted})
             },
         )
+
+
+def explained_fits(
+    config: ExplainedFits, path: Path, progress: Progress | None = None, *, device: str = "cpu"
+) -> FittedSource:
+    """The Q-models that are explained in a folder; they are kept beside it."""
+    beside = path.parent / f"qmodels-{config.fits.source.seed}-{config.fits.hash()[:8]}"
+    return fitted_source(config.fits, beside, progress, device=device)
 
 
 def measure(config: Semantics, evidence: Mapping[str, ExplainedSource]) -> dict[str, Estimate]:
     """The paper's figures for the faithful preset, what they are worth, and the same for the rest."""
     sources = list(evidence.values())
     figures: dict[str, Estimate] = {}
-    for preset in ("faithful", "distilled"):
+    for preset in sources[0].models:
         prefix, by = ("", "") if preset == "faithful" else (f"{preset}_", f", {preset}")
-        first = [source.models[preset][0] for source in sources]
+        over_fits = config.models.compared == "fits"
+        first = sources[0].models[preset] if over_fits else [source.models[preset][0] for source in sources]
         figures |= _figures(first, (QUANTUM, WRITER), prefix, by)
     for kind in (QUANTUM, WRITER):
         says = f"median F1 of the {_PLURAL[kind]}, fit seeds of one source"
-        values = [_median(one.kind(kind)["f1"]) for one in sources[0].models["faithful"]]
+        fits = sources[0].models["faithful"]
+        values = [_median(one.kind(kind)["f1"]) for one in fits] if len(fits) > 1 else []
         figures[f"median_f1_{_PLURAL[kind]}_fit_seeds"] = Estimate.over_runs(says, values)
     return figures | _figures([source.factors for source in sources], (QUANTUM,), f"{FACTORS}_", ", factors")
 
@@ -226,5 +236,7 @@ CLAIM = Claim(
     work=explained_source,
     steps=lambda job: total_updates(job.fits),
     measure=measure,
+    summary=no_summary,
+    keeps_figure=True,
     shares=SOURCES,
 )

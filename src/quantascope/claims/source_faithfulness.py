@@ -14,9 +14,9 @@ from quantascope.claims.recovered_models import (
     FittedSource,
     RecoveredModels,
     over_sources,
+    presets_of,
     recovered_claim,
 )
-from quantascope.claims.recovered_qmodel import PRESET_NAMES
 from quantascope.claims.result import Estimate
 from quantascope.qmodel.recovered.fidelity import every_event
 from quantascope.qmodel.recovered.fit import RecoveredRun
@@ -42,7 +42,7 @@ def compared(run: RecoveredRun, every: int) -> Comparison:
 def measure(config: SourceFaithfulness, evidence: Mapping[str, FittedSource]) -> dict[str, Estimate]:
     """Correlations of predicted and found effects, and mean effects, over sources."""
     figures: dict[str, Estimate] = {}
-    for preset, prefix in PRESET_NAMES:
+    for preset, prefix in presets_of(evidence):
         for kind in KINDS:
             for key, says in (
                 ("correlation", "correlation of predicted and found effect"),

@@ -1,18 +1,26 @@
-"""Results of claims and the scoreboard as tables, and the publication of results."""
+"""Results of claims and the scoreboard as tables."""
 
-from pathlib import Path
+from collections import Counter
 
 from rich.text import Text
 
-from quantascope.claims.claim import Reproduction
+from quantascope.claims.mechanism import MECHANISM_COLUMNS, mechanism
 from quantascope.claims.result import Result
-from quantascope.claims.scoreboard import COLUMNS, MECHANISM_COLUMNS, Row, mechanism, number, span
+from quantascope.claims.scoreboard import COLUMNS, STANDINGS, Row, Standing, Verdict, number, span, totals
 from quantascope.report.tables import console, text_table
-from quantascope.runs.errors import InvalidConfig
-from quantascope.runs.files import write_bytes
 
-_COLOURS = {"reproduced": "green", "differs": "yellow", "new": "cyan"}
-_ROOM_FOR_RANGE = 100
+_COLOURS: dict[Verdict, str] = {
+    "exact": "green",
+    "within the spread": "green",
+    "outside": "yellow",
+    "no verdict": "dim",
+    "out of reach": "dim",
+    "new": "cyan",
+}
+_WITHOUT_VALUE: tuple[Verdict, ...] = ("not run", "out of reach")
+_LEFT_OUT = ("range", "panel", "protocol")
+"""Columns for which a narrow screen has no room."""
+_ROOM_FOR_ALL = 130
 
 
 def print_result(result: Result) -> None:
@@ -25,42 +33,33 @@ def print_result(result: Result) -> None:
     console().print(table)
 
 
+def print_standings(found: list[Standing]) -> None:
+    """One line for each claim: how many of its stated figures have each verdict."""
+    table = text_table("claim", "stated", *STANDINGS, title="figures that the paper states")
+    for one in [*found, totals(found)]:
+        table.add_row(one.claim, *one.cells())
+    console().print(table)
+
+
 def print_scoreboard(rows: list[Row]) -> None:
     """A table for each claim that was run, and a line for each that was not."""
     out = console()
     for claim in dict.fromkeys(row.claim for row in rows):
-        run = [row for row in rows if row.claim == claim and row.verdict != "not run"]
-        missing = sum(row.claim == claim and row.verdict == "not run" for row in rows)
+        run = [row for row in rows if row.claim == claim and row.verdict not in _WITHOUT_VALUE]
+        missing = Counter(row.verdict for row in rows if row.claim == claim and row.verdict in _WITHOUT_VALUE)
         if run:
-            preset = run[0].to_json()["preset"]
-            shown = [column for column in COLUMNS if column != "range" or out.width >= _ROOM_FOR_RANGE]
-            table = text_table("figure", *shown, title=f"{claim}, {preset} preset")
+            shown = [column for column in COLUMNS if out.width >= _ROOM_FOR_ALL or column not in _LEFT_OUT]
+            table = text_table("figure", *shown, title=claim)
             for row in run:
                 cells: dict[str, str | Text] = dict(zip(COLUMNS, row.cells(), strict=True))
                 cells["verdict"] = Text(row.verdict, style=_COLOURS[row.verdict])
                 table.add_row(row.figure, *(cells[column] for column in shown))
             out.print(table)
-        if missing:
-            out.print(f"{claim}: {missing} figures not run", style="dim", highlight=False)
+        for verdict, count in missing.items():
+            out.print(f"{claim}: {count} figures {verdict}", style="dim", highlight=False)
     tests = mechanism(rows)
     if tests:
         table = text_table(*MECHANISM_COLUMNS, title="exponents: the law, the finite system, the networks")
         for one in tests:
             table.add_row(*one.cells())
         out.print(table)
-
-
-def _measured(result: Result) -> tuple[object, object]:
-    return result.config, result.figures
-
-
-def publish_result(done: Reproduction, results: Path, *, replace: bool = False) -> None:
-    """Copy a result and its figure to the folder of committed results; another one is replaced only if asked."""
-    result = done.result
-    name = f"{result.claim}-{result.preset}"
-    file = results / f"{name}.json"
-    if file.exists() and not replace and _measured(Result.load(file)) != _measured(result):
-        raise InvalidConfig(f"{file} holds another result; add --replace to replace it, or publish elsewhere")
-    for suffix in (".png", ".svg"):
-        write_bytes(results / "figures" / f"{name}{suffix}", (done.folder / f"figure{suffix}").read_bytes())
-    result.save(file)

@@ -40,22 +40,24 @@ def reproduce(
             paper's own set of runs.
         set_: Change settings of the preset, as in --set learner.training.steps=500.
         out: Folder for runs, result and figure; runs/CLAIM/PRESET if not given.
-        publish: Also copy result and figure into this folder of committed results.
+        publish: Also copy result and figure into this folder of committed results. Some claims can be run in
+            parts: with --set seeds=[0,1] these seeds are added to those already published.
         replace: Replace another result that was published there.
         json: Print the result as JSON instead of a table.
     """
     from quantascope.claims.claim import reproduce as run
     from quantascope.claims.figures import write_figure
+    from quantascope.claims.publish import check_publishable, publish_result
     from quantascope.claims.register import CLAIMS
-    from quantascope.claims.tables import print_result, publish_result
+    from quantascope.claims.tables import print_result
     from quantascope.models.device import find_device
     from quantascope.report.progress import SweepDisplay
 
     config = CLAIMS[claim].presets[preset].replace(parse_changes(set_))
-    if publish and config != CLAIMS[claim].presets[preset]:
-        raise InvalidConfig(f"settings of the {preset} preset were changed; publish it without --set")
+    if publish:
+        check_publishable(CLAIMS[claim], config, preset)
     if compute.engine == LOCAL:
-        find_device(compute.device)
+        find_device(compute.chosen_device)
     folder = out or Path("runs") / claim / (f"{preset}-{config.hash()}" if set_ else preset)
     if preset == "paper":
         _announce_cost(CLAIMS[claim], config, compute)
@@ -70,15 +72,14 @@ def reproduce(
             engine=executor,
             watch=display,
             shared=shared,
-            device=compute.device,
+            device=compute.chosen_device,
         )
     figure = write_figure(done)
-    if publish:
-        publish_result(done, publish, replace=replace)
+    result = publish_result(CLAIMS[claim], done, publish, replace=replace) if publish else done.result
     if json:
-        print_json(done.result.to_json())
+        print_json(result.to_json())
     else:
-        print_result(done.result)
+        print_result(result)
         say(f"result  {folder / 'result.json'}\nfigure  {figure}")
 
 
@@ -89,7 +90,7 @@ def _announce_cost(claim: Any, config: Any, compute: Compute) -> None:
     use_threads(compute.threads)
     local, processes = compute.engine == LOCAL, compute.processes
     jobs = list(claim.runs(config).values())
-    cost = claim.cost(jobs, processes, compute.device if local else "cpu")
+    cost = claim.cost(jobs, processes, compute.chosen_device if local else "cpu")
     several = "process" if processes == 1 else "processes"
     where = f"{processes} {several} of this machine" if local else "one process like those of this machine"
     say(
@@ -104,32 +105,57 @@ def scoreboard(
     ] = (),
     /,
     results: Path = Path("results"),
+    all_: Annotated[bool, tyro.conf.arg(name="all")] = False,
     stated: bool = False,
+    verdict: str | None = None,
+    totals: bool = False,
     json: bool = False,
     markdown: bool = False,
 ) -> None:
-    """Show every figure of the paper beside the committed results.
+    """Show how the committed results compare with the figures of the paper: one line for each claim.
 
     Args:
-        claims: Only these claims; all if none is given.
+        claims: Every figure of only these claims.
         results: Folder with paper.toml and the results.
+        all_: Every figure of every claim.
         stated: Only figures that the paper states.
-        json: Print a JSON list of rows.
-        markdown: Print a Markdown table of the rows that were run.
+        verdict: Only figures with this verdict, such as outside.
+        totals: Only how many stated figures have each verdict, as Markdown.
+        json: Print a JSON list of all figures.
+        markdown: Print a Markdown table instead.
     """
-    from quantascope.claims.scoreboard import as_markdown
+    from quantascope.claims.scoreboard import (
+        STANDINGS,
+        as_markdown,
+        read_entries,
+        standings,
+        standings_markdown,
+        totals_markdown,
+    )
     from quantascope.claims.scoreboard import scoreboard as rows_of
-    from quantascope.claims.tables import print_scoreboard
+    from quantascope.claims.tables import print_scoreboard, print_standings
 
     rows = rows_of(results)
     known = list(dict.fromkeys(row.claim for row in rows))
     for claim in claims:
         if claim not in known:
             raise InvalidConfig(f"unknown claim '{claim}'; known claims are {', '.join(known)}")
+    if verdict is not None and verdict not in STANDINGS:
+        raise InvalidConfig(f"unknown verdict '{verdict}'; known verdicts are {', '.join(STANDINGS)}")
     rows = [row for row in rows if (not claims or row.claim in claims) and (row.stated or not stated)]
+    rows = [row for row in rows if verdict in (None, row.verdict)]
     if json:
         print_json([row.to_json() for row in rows])
-    elif markdown:
-        say(as_markdown([row for row in rows if row.verdict != "not run"]))
+    elif totals:
+        say(totals_markdown(standings(rows, read_entries(results))))
+    elif all_ or claims or verdict:
+        if markdown:
+            say(as_markdown([row for row in rows if row.estimate]))
+        else:
+            print_scoreboard(rows)
     else:
-        print_scoreboard(rows)
+        found = standings(rows, read_entries(results))
+        if markdown:
+            say(standings_markdown(found))
+        else:
+            print_standings(found)

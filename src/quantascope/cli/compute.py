@@ -10,7 +10,7 @@ from quantascope.cli.arguments import Number
 from quantascope.runs.engine import LOCAL, cores, open_engine, use_threads
 
 Engine = Annotated[str, tyro.conf.arg(metavar="local|dask://HOST:PORT|tls://HOST:PORT")]
-Device = Annotated[str, tyro.conf.arg(metavar="cpu|cuda|cuda:N|mps")]
+Device = Annotated[str | None, tyro.conf.arg(metavar="cpu|cuda|cuda:N|mps", help_behavior_hint="")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,15 +19,20 @@ class Process:
 
     threads: int = 1
     """Threads of each process."""
-    device: Device = "cpu"
-    """Where networks run."""
+    device: Device = None
+    """Where networks run; on the CPU if not given, or where the Source of a FILE.py says."""
+
+    @property
+    def chosen_device(self) -> str:
+        """The device, for what has none of its own."""
+        return self.device or "cpu"
 
     def begin(self) -> None:
         """Let this process compute so; refused if the device is not there."""
         from quantascope.models.device import find_device
 
         use_threads(self.threads)
-        find_device(self.device)
+        find_device(self.chosen_device)
 
 
 @dataclass(frozen=True, kw_only=True)

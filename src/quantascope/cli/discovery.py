@@ -3,15 +3,20 @@
 WHERE is a run folder, `FILE.py:NAME` of a `Source`, or a folder of Hugging Face checkpoints.
 """
 
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
 from quantascope.cli.arguments import Changes, File, FitPreset, Number, ProgramName, parse_changes, print_json
 from quantascope.cli.compute import ALL_CORES, ONE_PROCESS, ComputeFlags, Device, ProcessFlags
 from quantascope.report.text import complain, say
+from quantascope.runs.errors import InvalidConfig
+
+if TYPE_CHECKING:
+    from quantascope.discovery import FieldCost
 
 Where = Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="WHERE")]
 TaskFile = Annotated[str | None, tyro.conf.arg(name="task", metavar="FILE.py:TASK", help_behavior_hint="")]
@@ -27,7 +32,7 @@ def audit(
     data: File = None,
     branch: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = None,
     pickles: bool = False,
-    device: Device = "cpu",
+    device: Device = None,
     json: bool = False,
 ) -> int:
     """Check that a series of checkpoints is one training trajectory; exit code 1 if it is not.
@@ -48,7 +53,7 @@ def audit(
     from quantascope.sources.open import open_source
     from quantascope.training.hub_audit import audit_hub
 
-    find_device(device)
+    find_device(device or "cpu")
     path = Path(where)
     if where.startswith("hf:"):
         report = AuditReport(path, 0, audit_hub(where.removeprefix("hf:"), branch=branch))
@@ -77,6 +82,9 @@ def discover(
     examples: Number = None,
     branch: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = None,
     memory: float = 2.0,
+    estimate: bool = False,
+    intervals_: Annotated[Number, tyro.conf.arg(name="intervals")] = None,
+    rate: Annotated[float | None, tyro.conf.arg(metavar="TFLOPS", help_behavior_hint="")] = None,
     compute: ComputeFlags = ALL_CORES,
     json: bool = False,
 ) -> None:
@@ -85,7 +93,8 @@ def discover(
     What was measured is kept; another threshold only factors again.
 
     Args:
-        where: A run folder, FILE.py:NAME of a Source, or a folder of Hugging Face checkpoints.
+        where: A run folder, FILE.py:NAME of a Source, or a folder of Hugging Face checkpoints. With --estimate
+            also the config.json of a model that is not here.
         rule: Credit along the path between checkpoints, or the paper's first-order credit at their start.
         threshold: A factor must explain this share of its layer's squared priority.
         panel: Held-out inputs on which the factors are checked; the task's own if not given.
@@ -96,6 +105,10 @@ def discover(
         examples: For Hugging Face checkpoints: at most so many examples, the first ones.
         branch: Which stage, if a folder holds checkpoints of several.
         memory: Gigabytes that a worker's derivatives may take.
+        estimate: Only tell time and memory.
+        intervals_: For a config.json: the intervals between checkpoints (default: 40).
+        rate: For a config.json: the speed of a worker in 10^12 operations a second; that of this machine is
+            measured if none is given.
         json: Print what was found as JSON.
     """
     from quantascope.discovery.discover import discover as find
@@ -105,9 +118,22 @@ def discover(
     from quantascope.report.progress import intervals
     from quantascope.sources.open import open_source
 
+    if estimate and where.endswith(".json"):
+        _tell_cost(
+            where, rule, memory, compute, json, length=length, examples=examples, intervals=intervals_, rate=rate
+        )
+        return
+    if intervals_ is not None or rate is not None:
+        raise InvalidConfig(
+            "--intervals and --rate describe a model that is not here; give its config.json and --estimate"
+        )
     asked = {"data": data, "length": length, "examples": examples, "branch": branch}
     source = open_source(where, task=task, **asked, device=compute.device)
-    if cost := announced_cost(source, rule, memory=memory * 1e9):
+    cost = announced_cost(source, rule, memory=memory * 1e9)
+    if estimate:
+        _print_cost(cost, json)
+        return
+    if cost:
         complain(f"training events: {cost}")
     with compute.pool() as executor, intervals() as progress:
         found = find(
@@ -128,6 +154,41 @@ def discover(
         say(f"factors  {factors}\nfigure   {figure}")
 
 
+def _tell_cost(
+    file: str,
+    rule: Literal["path", "gradient"],
+    memory: float,
+    compute: ComputeFlags,
+    json: bool,
+    *,
+    length: int | None,
+    examples: int | None,
+    intervals: int | None,
+    rate: float | None,
+) -> None:
+    """Print what the field of a model will cost that is known by its config.json."""
+    from quantascope.discovery.config_cost import WindowCost, measured_rate
+
+    tokens = 64 if length is None else length
+    each = WindowCost.of(Path(file), tokens)
+    cost = each.field(
+        rate=measured_rate(Path(file), tokens, compute.chosen_device) if rate is None else rate * 1e12,
+        examples=256 if examples is None else examples,
+        intervals=40 if intervals is None else intervals,
+        rule=rule,
+        memory=memory * 1e9,
+        workers=compute.processes,
+    )
+    _print_cost(cost, json)
+
+
+def _print_cost(cost: "FieldCost | None", json: bool) -> None:
+    if json:
+        print_json({} if cost is None else asdict(cost))
+    else:
+        say("the field is measured already" if cost is None else f"an estimate: {cost}")
+
+
 def fit(
     where: Where,
     /,
@@ -135,6 +196,7 @@ def fit(
     task: TaskFile = None,
     set_: Changes = (),
     seed: Number = None,
+    replace: bool = False,
     process: ProcessFlags = ONE_PROCESS,
     json: bool = False,
 ) -> None:
@@ -148,6 +210,7 @@ def fit(
         task: The task of a run that was trained on a task in a file.
         set_: Change settings, as in --set updates=1000 model.writers=4.
         seed: Seed of the Q-model and of the order of its replays.
+        replace: Replace a fit of other settings, and what was found with it, instead of refusing.
         json: Print the outcome as JSON.
     """
     from quantascope.qmodel.recovered.fidelity import summary
@@ -160,7 +223,7 @@ def fit(
     source = open_source(where, task=task, device=process.device)
     config = fit_config(source, preset, ({} if seed is None else {"seed": seed}) | parse_changes(set_))
     with one_run(f"{source.folder.name}/{preset}", config.updates) as progress:
-        outcome = summary(fit_run(source, config, progress))
+        outcome = summary(fit_run(source, config, progress, replace=replace))
     if json:
         print_json(outcome)
     else:
@@ -235,7 +298,8 @@ def trace(
     /,
     preset: FitPreset = "faithful",
     task: TaskFile = None,
-    device: Device = "cpu",
+    device: Device = None,
+    all: bool = False,
     json: bool = False,
 ) -> None:
     """Watch a Q-model answer an input: active gates and writers, channels, and both models' probabilities.
@@ -247,13 +311,14 @@ def trace(
         text: The input as the task reads it: 346, 12+345, or a text.
         preset: Which of the Q-models.
         task: The task of a run that was trained on a task in a file.
-        device: Where both models run.
+        device: Where both models run; where the source does if not given.
+        all: Show every gate, writer and channel, not only the most active ones.
         json: Print the trace as JSON.
     """
     from quantascope.qmodel.recovered.fit import read_fit
     from quantascope.qmodel.recovered.trace import trace as follow
     from quantascope.report.figures import trace_file, write_trace
-    from quantascope.report.tables import print_trace
+    from quantascope.report.tables import SHORT, print_trace
     from quantascope.sources.open import open_source
 
     fitted = read_fit(open_source(where, task=task, device=device), preset)
@@ -262,7 +327,7 @@ def trace(
     if json:
         print_json(followed.to_json())
     else:
-        print_trace(followed)
+        print_trace(followed, most=None if all else SHORT)
         say(f"figure  {figure}")
 
 
@@ -273,12 +338,13 @@ def intervene(
     delete_all: bool = False,
     replace_all: bool = False,
     delete: Units = (),
+    replace: Units = (),
     ablate: Units = (),
     force: Units = (),
     panel: Panel = None,
     preset: FitPreset = "faithful",
     task: TaskFile = None,
-    device: Device = "cpu",
+    device: Device = None,
     json: bool = False,
 ) -> None:
     """Break units of a Q-model and see what it costs, in the Q-model and in the network itself.
@@ -291,12 +357,13 @@ def intervene(
         delete_all: Children receive no messages.
         replace_all: Children receive the messages of another example of the same shape.
         delete: Channels that carry nothing, as in 'L0.Q1->L1.Q0'.
+        replace: Quanta whose children receive their messages of another example of the same shape.
         ablate: Quanta that never run, or writers that never write, as in L0.Q1 or L0.Q1.W3.
         force: Quanta that always run.
         panel: The inputs; the task's own panel for interventions if not given.
         preset: Which of the Q-models.
         task: The task of a run that was trained on a task in a file.
-        device: Where both models run.
+        device: Where both models run; where the source does if not given.
         json: Print effects by intervention, token and event as JSON.
     """
     from quantascope.qmodel.recovered.fit import read_fit
@@ -310,6 +377,7 @@ def intervene(
         *(["delete-all"] if delete_all else []),
         *(["replace-all"] if replace_all else []),
         *(f"delete {channel}" for channel in delete),
+        *(f"replace {unit}" for unit in replace),
         *(f"ablate {unit}" for unit in ablate),
         *(f"force {unit}" for unit in force),
     ]

@@ -18,9 +18,11 @@ import tyro
 from quantascope.cli.claims import reproduce, scoreboard
 from quantascope.cli.discovery import audit, discover, explain, fit, intervene, trace
 from quantascope.cli.dynamics import simulate
+from quantascope.cli.explorer import explore
 from quantascope.cli.programs import compile, guide
 from quantascope.cli.training import train
 from quantascope.report.text import complain
+from quantascope.runs.config import nearest
 from quantascope.runs.errors import InvalidConfig, QuantascopeError, storage_remedy
 from quantascope.runs.memory import is_out_of_memory
 
@@ -32,6 +34,7 @@ COMMANDS = (
     explain,
     trace,
     intervene,
+    explore,
     compile,
     guide,
     simulate,
@@ -96,6 +99,10 @@ def _warnings_in_a_line() -> Iterator[None]:
 
 def _parse(arguments: list[str] | None) -> Callable[[], int | None]:
     """The command that the arguments ask for, ready to run."""
+    asked = next(iter(sys.argv[1:] if arguments is None else arguments), "-")
+    names = [command.__name__ for command in COMMANDS]
+    if asked not in names and not asked.startswith("-"):
+        raise InvalidConfig(f"there is no command '{asked}'{nearest(asked, names, 'commands')}")
     complaint = io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):
@@ -109,13 +116,17 @@ def _parse(arguments: list[str] | None) -> Callable[[], int | None]:
     except SystemExit as stop:
         if not stop.code:
             raise
-        raise InvalidConfig(_first_paragraph(complaint.getvalue())) from None
+        help_of = f"quantascope {asked}" if asked in names else "quantascope"
+        raise InvalidConfig(f"{_complaint(complaint.getvalue())} see {help_of} --help") from None
 
 
-def _first_paragraph(box: str) -> str:
-    """The complaint inside tyro's box, without its frame, title and advice, as one line."""
-    lines = [line.strip("─╭╮╰╯│ ") for line in box.splitlines()[1:]]
-    return " ".join(itertools.takewhile(bool, lines)).removesuffix(".") + "; see quantascope --help"
+def _complaint(box: str) -> str:
+    """The complaint inside tyro's box, without its frame and title, and the first option that it suggests."""
+    inside = (line.strip("│| ") for line in box.splitlines()[1:])
+    lines = ["" if set(line) <= set("─-+╰╯") else line for line in inside]
+    said = " ".join(itertools.takewhile(bool, itertools.dropwhile(lambda line: not line, lines))).removesuffix(".")
+    suggested = [after for line, after in itertools.pairwise(lines) if line == "Perhaps you meant:"]
+    return f"{said}; did you mean {suggested[0].split()[0]}?" if suggested else f"{said};"
 
 
 def _deferred(command: Callable[..., int | None]) -> Callable[..., Callable[[], int | None]]:

@@ -86,7 +86,7 @@ def guide(
         seed=seed,
         weak_teacher=weak_teacher,
         watch=one_run,
-        device=process.device,
+        device=process.chosen_device,
     )
     if json:
         print_json(guided_json(out, done))

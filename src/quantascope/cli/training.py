@@ -25,9 +25,9 @@ def train(
     """Train one network and keep its run folder; an interrupted run is resumed.
 
     Args:
-        task: What to learn: number-naming, french, addition, roman, clock, inflection or FILE.py:task with a
-            Transformer; hsp, a forest of sparse parities, with an MLP; compiled, a program with a network of the
-            shape of its graph.
+        task: What to learn: number-naming, french, addition, roman, clock, inflection, spelling or FILE.py:task
+            with a Transformer; hsp, a forest of sparse parities, with an MLP; compiled, a program with a network
+            of the shape of its graph; code, the standard library of Python, with a GPT-NeoX on bytes.
         out: The run folder.
         config: JSON file with settings that differ from the default.
         set_: Change settings, as in --set steps=2000 (Transformer) or --set training.steps=2000 (hsp, compiled).
@@ -40,11 +40,13 @@ def train(
         raise InvalidConfig(f"a program has no effect on {task}; leave out --program, or train compiled")
     changes = ({} if program is None else {"program": program}) | parse_changes(set_)
     if task == "hsp":
-        outcome, text = _train_forest(out, config, changes, seed, process.device)
+        outcome, text = _train_forest(out, config, changes, seed, process.chosen_device)
     elif task == "compiled":
-        outcome, text = _train_compiled(out, config, changes, seed, process.device)
+        outcome, text = _train_compiled(out, config, changes, seed, process.chosen_device)
+    elif task == "code":
+        outcome, text = _train_code(out, config, changes, seed, process.chosen_device)
     else:
-        outcome, text = _train_source(task, out, config, changes, seed, process.device)
+        outcome, text = _train_source(task, out, config, changes, seed, process.chosen_device)
     if json:
         print_json(outcome)
     else:
@@ -77,6 +79,23 @@ def _train_source(
         source = train_source(source_config, out, progress, device=device)
     table = accuracy_table(source)
     return {"run": str(out), **source_summary(source), "accuracy": table.to_dicts()}, accuracy_text(source, table)
+
+
+def _train_code(
+    out: Path, config: Path | None, changes: dict[str, Any], seed: int | None, device: str
+) -> tuple[dict[str, Any], str]:
+    from quantascope.report.progress import one_run
+    from quantascope.runs.config import dotted
+    from quantascope.runs.run_directory import read_settings
+    from quantascope.sources.code import CodeConfig, code_summary, train_code
+
+    wanted = CodeConfig().replace({**dotted(read_settings(config)), **changes})
+    wanted = wanted if seed is None else wanted.replace({"seed": seed})
+    with one_run(out.name, wanted.steps) as progress:
+        source = train_code(wanted, out, progress, device=device)
+    outcome = {"run": str(out), **code_summary(source)}
+    form = "{run}: {bits_per_byte:.3f} bits per byte after {steps:,} steps, {byte_accuracy:.1%} of bytes right"
+    return outcome, form.format(**outcome)
 
 
 def _train_compiled(

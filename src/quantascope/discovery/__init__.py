@@ -1,13 +1,14 @@
 """Where priority went during training, and the quanta that it is made of."""
 
 from quantascope.discovery.complexity import effective_groups, packet_complexity
-from quantascope.discovery.corrective import assign_jointly, factorize_corrective
+from quantascope.discovery.corrective import factorize_corrective
 from quantascope.discovery.cost import FieldCost, field_cost
 from quantascope.discovery.factorize import assign, check_threshold, explained_share, factorize, negative_mass
 from quantascope.discovery.factors import Factors
-from quantascope.discovery.field import Derivatives, PriorityField, priority_field
+from quantascope.discovery.field import PriorityField
 from quantascope.discovery.fingerprints import factorize_fingerprints
 from quantascope.discovery.interval import Rule
+from quantascope.discovery.linearized import Derivatives
 from quantascope.discovery.ordering import (
     Ordering,
     improvement,
@@ -15,6 +16,7 @@ from quantascope.discovery.ordering import (
     mean_acquisition,
     ordering,
 )
+from quantascope.discovery.priority import priority_field
 from quantascope.discovery.recurrence import Match, Recurrence, chance_matches, chance_within, match, recurrence
 
 __all__ = [
@@ -27,7 +29,6 @@ __all__ = [
     "Recurrence",
     "Rule",
     "assign",
-    "assign_jointly",
     "chance_matches",
     "chance_within",
     "check_threshold",

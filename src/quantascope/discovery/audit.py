@@ -18,8 +18,10 @@ from quantascope.discovery import PriorityField, priority_field
 from quantascope.sources.losses import TiedLosses
 from quantascope.sources.source import Source
 from quantascope.sources.trained import planned_steps
-from quantascope.training.audit import Finding, audit, reversed_series
+from quantascope.training.audit import audit
 from quantascope.training.checkpoint_names import find_checkpoints
+from quantascope.training.finding import Finding
+from quantascope.training.reversal import reversed_series
 
 MOST_RISING = 0.05
 """Share of rising steps above which a full-batch training is not smooth."""

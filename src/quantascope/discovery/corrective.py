@@ -21,7 +21,6 @@ from jaxtyping import Bool, Float
 from quantascope.discovery.factorize import (
     MOST_FACTORS,
     Component,
-    assign,
     best_component,
     check_field,
     gather,
@@ -58,17 +57,6 @@ def factorize_corrective(
     for layer, field in enumerate(values.astype(np.float64)):
         for last in deque(stages(field, [seed, layer], most), maxlen=1):
             found += [(layer, *one) for one in _removed_in_order(field, *last)]
-    return gather(found, values.shape[1], values.shape[2])
-
-
-def assign_jointly(factors: Factors, values: Float[np.ndarray, "layers events intervals"]) -> Factors:
-    """The same curves with supports on other events: greedily at first, then revised together."""
-    found: list[tuple[int, Component, float]] = []
-    greedy = assign(factors, values)
-    for layer in np.unique(factors.layer).tolist():
-        field, own = values[layer].astype(np.float64), greedy.of_layer(layer)
-        supports = _revised(field, own.supports, own.curves)
-        found += [(layer, *one) for one in _removed_in_order(field, supports, own.curves)]
     return gather(found, values.shape[1], values.shape[2])
 
 

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from quantascope.discovery.field import Groups, footprints, prepare
+from quantascope.discovery.derivative_form import footprints
+from quantascope.discovery.groups import Groups
 from quantascope.discovery.interval import Interval, Rule
 from quantascope.discovery.linearized import Derivatives, Parameters
+from quantascope.discovery.priority import prepare
 from quantascope.models.device import CPU
 from quantascope.runs.errors import InvalidConfig
 from quantascope.runs.memory import shown_bytes
@@ -20,6 +22,8 @@ from quantascope.training import Trajectory
 _FEW = 5
 _PART = 8
 """The piece that is timed is this part of all examples."""
+HELD: dict[Rule, int] = {"path": 4, "gradient": 3}
+"""Copies of the parameters that are held at once: checkpoints, ways or gradients."""
 _UNITS = ((5400.0, 3600.0, "hour"), (90.0, 60.0, "minute"), (0.0, 1.0, "second"))
 
 
@@ -91,7 +95,7 @@ def field_cost(
     busy = min(workers, count)
     return FieldCost(
         seconds=points * _seconds_per_point(interval, few, count - 1) / busy,
-        bytes=busy * _working_bytes(interval, last) + _field_bytes(interval, measured, count),
+        bytes=busy * _working_bytes(interval, last) + field_bytes(len(interval.members), measured, count),
         intervals=count,
         layers=len(interval.members),
         events=measured,
@@ -138,13 +142,13 @@ def _working_bytes(interval: Interval, tensors: Parameters) -> float:
     found = footprints(
         interval.event_losses, tensors, interval.train, interval.events, interval.rule, interval.derivatives
     )
-    held = 4 if interval.rule == "path" else 3
-    return max(one.bytes(interval.chunk) for one in found) + held * sum(one.nbytes for one in tensors.values())
+    held = HELD[interval.rule] * sum(one.nbytes for one in tensors.values())
+    return max(one.bytes(interval.chunk) for one in found) + held
 
 
-def _field_bytes(interval: Interval, events: int, intervals: int) -> float:
+def field_bytes(layers: int, events: int, intervals: int) -> float:
     """Credit by layer, that of the rest, and losses: as columns, and joined."""
-    return 2.0 * 4 * (len(interval.members) + 2) * events * intervals
+    return 2.0 * 4 * (layers + 2) * events * intervals
 
 
 def shown_seconds(seconds: float) -> str:

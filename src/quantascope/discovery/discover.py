@@ -7,7 +7,7 @@ factors -> files      `factors.safetensors`, the last that were asked for
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
@@ -19,6 +19,7 @@ from jaxtyping import Bool, Float, Int
 from quantascope.discovery.complexity import packet_complexity
 from quantascope.discovery.factorize import (
     MOST_FACTORS,
+    Starts,
     assign,
     check_threshold,
     explained_share,
@@ -26,8 +27,9 @@ from quantascope.discovery.factorize import (
     negative_mass,
 )
 from quantascope.discovery.factors import Factors
-from quantascope.discovery.field import PriorityField, Rule
-from quantascope.discovery.measure import FieldProgress, measure_field
+from quantascope.discovery.field import PriorityField
+from quantascope.discovery.interval import Rule
+from quantascope.discovery.measure import FieldProgress, measure_field, read_field
 from quantascope.discovery.memory import check_budget
 from quantascope.discovery.ordering import improvement_correlation
 from quantascope.runs.artefact import read_facts
@@ -56,7 +58,7 @@ def discover(
             measure_field(source, rule, name, engine=engine, memory=memory, progress=progress)
             for name in ("training", panel)
         )
-    found = Discovery(source, threshold, trained, held_out)
+    found = Discovery(source, threshold, trained, held_out, panel=panel)
     if not len(found.factors):
         raise InvalidConfig(f"no factor explains {threshold:g} of its layer; {_largest_share(trained)}")
     return found
@@ -70,7 +72,7 @@ def held_out_panel(source: Source, panel: str | None) -> str:
             f"the task of {source.folder} has no held-out panel; add one named held_out to its panels"
         )
     source.inputs(chosen)
-    if chosen in ("training", source.trained_on):
+    if chosen in ("training", source.trained_on, source.measured_on):
         raise InvalidConfig(f"the panel '{chosen}' is not held out; name another, such as {_other(source)}")
     return chosen
 
@@ -81,16 +83,23 @@ def _other(source: Source) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Discovery:
-    """The quanta of one source under one rule and threshold."""
+    """The quanta of one source under one rule and threshold; `known` factors are not looked for again."""
 
     source: Source
     threshold: float
     trained: PriorityField
     held_out: PriorityField
+    starts: Starts = field(default="scaled", kw_only=True)
+    panel: str | None = field(default=None, kw_only=True)
+    """The name of the held-out panel."""
+    known: InitVar[Factors | None] = field(default=None, kw_only=True)
     factors: Factors = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "factors", factorize(self.trained, threshold=self.threshold))
+    def __post_init__(self, known: Factors | None) -> None:
+        found = known
+        if known is None:
+            found = factorize(self.trained, threshold=self.threshold, starts=self.starts)
+        object.__setattr__(self, "factors", found)
 
     @property
     def names(self) -> list[str]:
@@ -181,7 +190,12 @@ class Discovery:
 
     def words(self, factor: int, most: int = 4) -> list[str]:
         """Words that are most typical of a factor's events: share inside less share outside."""
-        return typical_words(self.labels, self.factors.supports[factor], most)
+        return _typical(*self._counted, self.factors.supports[factor], most)
+
+    @cached_property
+    def _counted(self) -> tuple[np.ndarray, Int[np.ndarray, " events"]]:
+        """Every word once, and which each training event has."""
+        return np.unique(np.asarray(self.labels), return_inverse=True)
 
     def table(self) -> pl.DataFrame:
         """One row for each factor, the earliest first."""
@@ -206,6 +220,7 @@ class Discovery:
             "threshold": self.threshold,
             "reliable": self.trained.reliable,
             "layers": list(self.trained.layers),
+            "panel": self.panel,
         }
         self.factors.save(file, made_by=self.source.identity, **about)
         return file
@@ -215,7 +230,7 @@ def read_factors(source: Source) -> tuple[Factors, dict[str, Any]]:
     """The factors that `discover` left with a source, and how they were found."""
     file = source.folder / FACTORS
     if not file.exists():
-        raise DamagedArtefact(f"{source.folder} has no factors; find them with quantascope discover")
+        raise DamagedArtefact(f"{source.folder} has no factors; find them with {source.command('discover')}")
     factors, facts = Factors.load(file, made_by=source.identity), read_facts(file)
     known = facts.get("rule") in get_args(Rule) and isinstance(facts.get("threshold"), int | float)
     if not known or "reliable" not in facts:
@@ -225,15 +240,36 @@ def read_factors(source: Source) -> tuple[Factors, dict[str, Any]]:
     return factors, facts
 
 
+def read_discovery(source: Source) -> Discovery:
+    """What `discover` left with a source: its factors, and the fields in which they were found."""
+    factors, facts = read_factors(source)
+    asked = facts.get("panel")
+    panel = held_out_panel(source, asked if isinstance(asked, str) else None)
+    trained, held_out = (read_field(source, facts["rule"], name) for name in ("training", panel))
+    events, intervals = trained.values.shape[1:]
+    if factors.supports.shape[1] != events or factors.curves.shape[1] != intervals:
+        raise DamagedArtefact(
+            f"{source.folder / FACTORS} has factors of {factors.supports.shape[1]} events and "
+            f"{factors.curves.shape[1]} intervals, and the field {events} and {intervals}; run quantascope "
+            "discover again"
+        )
+    return Discovery(source, facts["threshold"], trained, held_out, panel=panel, known=factors)
+
+
 def typical_words(labels: Sequence[str], inside: Bool[np.ndarray, " events"], most: int = 4) -> list[str]:
     """Words whose share of the events inside is larger than outside, the most typical first.
 
     >>> typical_words(["a", "b", "a", "c"], np.array([True, False, True, False]))
     ['a']
     """
+    return _typical(*np.unique(np.asarray(labels), return_inverse=True), inside, most)
+
+
+def _typical(
+    words: np.ndarray, index: Int[np.ndarray, " events"], inside: Bool[np.ndarray, " events"], most: int
+) -> list[str]:
     if not inside.any():
         return []
-    words, index = np.unique(np.asarray(labels), return_inverse=True)
     share = np.bincount(index[inside], minlength=len(words)) / inside.sum()
     lift = share - np.bincount(index[~inside], minlength=len(words)) / max((~inside).sum(), 1)
     return [str(words[word]) for word in np.argsort(-lift, kind="stable")[:most] if lift[word] > 0]

@@ -15,11 +15,13 @@ residual, and the residual is only ever changed in place.
 
 The paper gives the starts (positive mean of the residual, its leading right-singular vector with both signs, a
 random curve, each clipped at zero) but not the scale of the last three. Here each of these has the scale that
-lowers the error most, found exactly by sorting; a field in other units then has the same factors.
+lowers the error most, found exactly by sorting; a field in other units then has the same factors. The paper's
+authors leave them as they come (`starts="paper"`): a vector of length one, and uniform numbers of their seeds.
 """
 
 import warnings
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -32,6 +34,15 @@ from quantascope.runs.errors import InvalidConfig
 ALTERNATIONS = 40
 MOST_FACTORS = 16
 """Factors that are looked for in a layer; one that has as many may have more."""
+
+Starts = Literal["scaled", "paper"]
+"""At which scale the leading vector and the random curve start: that of lowest error, or the authors'."""
+
+
+def _seed_of_authors(number: int) -> int:
+    """What the paper's authors seed the random start of a layer's component with."""
+    return 104_729 + 1_009 * number
+
 
 Residual = Float[np.ndarray, "events intervals"]
 Curves = Float[np.ndarray, "starts intervals"]
@@ -56,6 +67,7 @@ def factorize(
     threshold: float = 0.03,
     most: int = MOST_FACTORS,
     seed: int = 0,
+    starts: Starts = "scaled",
 ) -> Factors:
     """The factors of every layer that each remove at least `threshold` of the layer's squared priority.
 
@@ -79,7 +91,8 @@ def factorize(
         residual = of_layer.astype(np.float64)
         total = squared_sum(residual)
         for number in range(most if total else 0):
-            component = best_component(residual, np.random.default_rng([seed, layer, number]))
+            drawn = _seed_of_authors(number) if starts == "paper" else [seed, layer, number]
+            component = best_component(residual, np.random.default_rng(drawn), starts)
             if component is None or component.removed < threshold * total:
                 break
             component.take_from(residual)
@@ -104,9 +117,9 @@ def check_threshold(threshold: float) -> None:
         raise InvalidConfig(f"threshold {threshold:g} is not a share of the squared priority; give one in (0, 1)")
 
 
-def best_component(residual: Residual, rng: np.random.Generator) -> Component | None:
+def best_component(residual: Residual, rng: np.random.Generator, starts: Starts = "scaled") -> Component | None:
     """The candidate of lowest error over the four starts; equal ones keep the first; None if all are empty."""
-    curves = starting_curves(residual, rng)
+    curves = starting_curves(residual, rng, starts)
     curves = curves[curves.any(1)]
     curves = _alternate(residual, curves)
     if not len(curves):
@@ -120,11 +133,12 @@ def best_component(residual: Residual, rng: np.random.Generator) -> Component | 
     return Component(support[:, best], curves[best], float(removed[best]))
 
 
-def starting_curves(residual: Residual, rng: np.random.Generator) -> Curves:
+def starting_curves(residual: Residual, rng: np.random.Generator, starts: Starts = "scaled") -> Curves:
     """The paper's four starts; a clipped one may be zero, which no event would enter."""
     leading = leading_curve(residual)
     unscaled = np.maximum(np.stack([leading, -leading, rng.random(residual.shape[1])]), 0)
-    return np.vstack([np.maximum(residual.mean(0), 0), best_scale(residual, unscaled)])
+    others = unscaled if starts == "paper" else best_scale(residual, unscaled)
+    return np.vstack([np.maximum(residual.mean(0), 0), others])
 
 
 def leading_curve(residual: Residual) -> Float[np.ndarray, " intervals"]:
@@ -162,7 +176,7 @@ def gains(residual: Residual, curves: Curves) -> Float[np.ndarray, "events start
     return gain
 
 
-def _alternate(residual: Residual, curves: Curves) -> Curves:
+def _alternate(residual: Residual, curves: Curves) -> Float[np.ndarray, "left intervals"]:
     """Alternate supports and curves from every start at once; starts whose support empties are left out."""
     curves = curves.copy()
     support = np.zeros((len(residual), len(curves)), dtype=bool)

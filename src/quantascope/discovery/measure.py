@@ -6,11 +6,13 @@ from concurrent.futures import Executor
 from pathlib import Path
 
 from quantascope.discovery.cost import FieldCost, field_cost
-from quantascope.discovery.field import PriorityField, Rule, priority_field
+from quantascope.discovery.field import PriorityField
+from quantascope.discovery.interval import Rule
 from quantascope.discovery.memory import check_budget
+from quantascope.discovery.priority import priority_field
 from quantascope.runs.artefact import read_facts
 from quantascope.runs.config import fingerprint
-from quantascope.runs.errors import RunMismatch
+from quantascope.runs.errors import DamagedArtefact, RunMismatch
 from quantascope.sources.source import Source
 
 FieldProgress = Callable[[str, int, int], None]
@@ -27,13 +29,11 @@ def measure_field(
     progress: FieldProgress | None = None,
 ) -> PriorityField:
     """The field of a panel's events along the source's trajectory."""
-    made_by = fingerprint({"source": source.identity, "rule": rule, "panel": panel})
-    file = _file(source, rule, panel)
-    checkpoints = {str(step): source.trajectory.digest(index) for index, step in enumerate(source.steps)}
+    made_by = field_origin(source, rule, panel)
+    file = field_file(source, rule, panel)
     if file.exists():
-        kept = PriorityField.load(file, made_by=made_by, events=source.examples(panel))
-        _refuse_other_checkpoints(file, checkpoints)
-        return kept
+        return read_field(source, rule, panel)
+    checkpoints = _digests(source)
     parts = file.with_suffix(".parts")
     measured = priority_field(
         source.trajectory,
@@ -53,10 +53,20 @@ def measure_field(
     return measured
 
 
+def read_field(source: Source, rule: Rule, panel: str = "training") -> PriorityField:
+    """The field that was measured before; refused if there is none, or if a checkpoint has changed since."""
+    file = field_file(source, rule, panel)
+    if not file.exists():
+        raise DamagedArtefact(f"{file} is not there; measure it with quantascope discover")
+    kept = PriorityField.load(file, made_by=field_origin(source, rule, panel), events=source.examples(panel))
+    _refuse_other_checkpoints(file, _digests(source))
+    return kept
+
+
 def announced_cost(source: Source, rule: Rule, *, memory: float = 2e9) -> FieldCost | None:
     """Time and memory of the training events' field; None if it was measured before."""
     check_budget(memory)
-    if _file(source, rule, "training").exists():
+    if field_file(source, rule, "training").exists():
         return None
     return field_cost(
         source.trajectory,
@@ -69,8 +79,19 @@ def announced_cost(source: Source, rule: Rule, *, memory: float = 2e9) -> FieldC
     )
 
 
-def _file(source: Source, rule: Rule, panel: str) -> Path:
+def field_file(source: Source, rule: Rule, panel: str) -> Path:
+    """Where the field of a panel is kept."""
     return source.folder / "priority" / f"{rule}-{panel}.safetensors"
+
+
+def field_origin(source: Source, rule: Rule, panel: str) -> str:
+    """The hash of what makes the field of a panel."""
+    return fingerprint({"source": source.identity, "rule": rule, "panel": panel})
+
+
+def _digests(source: Source) -> dict[str, str]:
+    """A hash of each checkpoint, by its step."""
+    return {str(step): source.trajectory.digest(index) for index, step in enumerate(source.steps)}
 
 
 def _refuse_other_checkpoints(file: Path, checkpoints: dict[str, str]) -> None:

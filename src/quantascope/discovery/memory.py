@@ -36,7 +36,7 @@ class PeakMemory(TorchDispatchMode):
 
     def _note(self, tensor: torch.Tensor) -> None:
         storage = tensor.untyped_storage()
-        key = storage.data_ptr()
+        key = storage.data_ptr() or (storage._cdata if tensor.is_meta else 0)
         if key and key not in self._alive:
             self._alive[key] = storage.nbytes()
             self._now += storage.nbytes()

@@ -81,10 +81,13 @@ def improvement(loss: Float[np.ndarray, " checkpoints"]) -> Float[np.ndarray, " 
     return (loss[0] - loss[1:]) / fall
 
 
-def improvement_correlation(factors: Factors, loss: Float[np.ndarray, " checkpoints"]) -> float:
+def improvement_correlation(
+    factors: Factors, loss: Float[np.ndarray, " checkpoints"], *, with_start: bool = False
+) -> float:
     """Pearson correlation of the mean acquisition curve with the improvement of a held-out loss.
 
-    Both are taken at the ends of the intervals; at the start of training both are zero by definition.
+    Both are taken at the ends of the intervals; at the start of training both are zero by definition, which the
+    paper's authors count as a point as well.
     """
     mean, improved = mean_acquisition(factors), improvement(loss)
     if mean.shape != improved.shape:
@@ -92,7 +95,8 @@ def improvement_correlation(factors: Factors, loss: Float[np.ndarray, " checkpoi
             f"the factors have {len(mean)} intervals and the loss {len(loss)} checkpoints; "
             f"give the loss at all {len(mean) + 1} checkpoints of the field"
         )
-    return float(np.corrcoef(mean, improved)[0, 1])
+    pair = np.pad([mean, improved], ((0, 0), (int(with_start), 0)))
+    return float(np.corrcoef(pair)[0, 1])
 
 
 def _correlation(time: Int[np.ndarray, " factors"], other: Float[np.ndarray, " factors"]) -> float:

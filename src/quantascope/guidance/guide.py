@@ -20,6 +20,7 @@ import torch
 from torch import nn
 
 from quantascope.guidance.learner import GuidedLearner, guided_learner
+from quantascope.guidance.lesson import Lesson
 from quantascope.guidance.network import (
     KEPT_MODEL,
     MODEL,
@@ -45,7 +46,7 @@ from quantascope.runs.accuracy import read_accuracy, write_accuracy
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory
 from quantascope.sources.user_file import keep_file
-from quantascope.training import Objective, train
+from quantascope.training import Minibatches, Objective, train
 from quantascope.training.footprint import check_training, count_parameters
 
 RESULT = "accuracy.json"
@@ -95,23 +96,24 @@ def guide(
         watch: Shows progress.
         device: Where networks run.
     """
-    taught = read_compiled(teacher, program=program, device=device) if teacher else None
+    where = find_device(device)
+    taught = read_compiled(teacher, program=program, device=where) if teacher else None
     config = guided_learner(settings or {}, changes or {}, teacher=taught, program=program, model=model, seed=seed)
     done = is_guided(out)
     if not done:
         compiled = taught.taught if taught else program_task(config.teacher.program)
-        check_program_task(config.teacher, compiled)
-        check_guidance(config, compiled)
+        check_program_task(config.teacher, compiled, where)
+        check_guidance(config, compiled, where)
         if taught and config.weight:
             check_teacher(taught, weak_teacher=weak_teacher)
     RunDirectory.open(out, config)
     if config.weight and taught is None:
         with watch(f"{out.name}/teacher", config.teacher.training.steps) as progress:
-            taught = learn_compiled(config.teacher, out / "teacher", progress, device=device)
+            taught = learn_compiled(config.teacher, out / "teacher", progress, device=where)
         if not done:
             check_teacher(taught, weak_teacher=weak_teacher)
     with watch(out.name, config.training.steps) as progress:
-        return learn_guided(config, out, taught, progress, device=device)
+        return learn_guided(config, out, taught, progress, device=where)
 
 
 def learn_guided(
@@ -129,7 +131,7 @@ def learn_guided(
     where = find_device(device)
     program = teacher.program if teacher else config.teacher.program
     if not is_guided(path):
-        check_guidance(config, program_task(program))
+        check_guidance(config, program_task(program), where)
     run = RunDirectory.open(path, config)
     keep_file(run, program, KEPT_PROGRAM)
     if isinstance(config.model, OwnNetwork):
@@ -142,7 +144,7 @@ def learn_guided(
         model.train()
         train(
             cast(nn.Module, model),
-            batches=lambda step: lessons[step % len(lessons)],
+            batches=_batches(config, lessons),
             objective=guided_objective(config),
             config=config.training,
             seed=config.seed,
@@ -158,22 +160,33 @@ def learn_guided(
     return GuidedRun(config, model, read_accuracy(path / RESULT, made_by=run.hash), program)
 
 
+def _batches(config: GuidedLearner, lessons: list[Lesson]) -> Callable[[int], Lesson]:
+    if config.batch is None:
+        return lambda step: lessons[step % len(lessons)]
+    [lesson] = lessons
+    chosen = Minibatches(lesson.events, config.batch, config.seed)
+    return lambda step: lesson.at(chosen.examples(step))
+
+
 def is_guided(path: Path) -> bool:
     """Whether a run has its network and what it reached; what is missing is made again."""
     return (path / MODEL).exists() and (path / RESULT).exists()
 
 
-def check_guidance(config: GuidedLearner, taught: ProgramTask) -> None:
+def check_guidance(config: GuidedLearner, taught: ProgramTask, device: torch.device = CPU) -> None:
     """Refuse a network that is none and a target that does not fit it, before any training."""
-    task = taught.task
+    task, events = taught.task, taught.events(config.panel)
+    if config.batch is not None:
+        Minibatches(events, config.batch)
     if isinstance(config.model, TransformerConfig):
         parameters = count_parameters(lambda: cast(nn.Module, build_network(config.model, task, seed=0)))
-        tokens = len(task.events(task.panel(config.teacher.trained_on)).rows)
+        tokens = len(events.rows) if config.batch is None else config.batch * events.tokens.shape[1]
         activations = tokens * config.model.activations
-        check_training(parameters, config.training.optimizer, what=config.model.size, activations=activations)
+        size, optimizer = config.model.size, config.training.optimizer
+        check_training(parameters, optimizer, what=size, activations=activations, device=device)
     model = build_network(config.model, task, seed=config.seed)
     if isinstance(config.model, OwnNetwork):
-        check_network(model, task.events(task.panel(config.teacher.trained_on)[:2]), task, config.model.file)
+        check_network(model, task.events(task.panel(config.panel)[:2]), task, config.model.file)
     check_target(config, taught, model)
 
 

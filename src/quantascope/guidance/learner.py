@@ -24,6 +24,7 @@ class GuidedLearner(Config):
     """
 
     KIND: ClassVar[str] = "guided network"
+    LATER: ClassVar[tuple[str, ...]] = ("trained_on", "batch", "only_right")
 
     teacher: CompiledLearner = CompiledLearner()
     model: TransformerConfig | OwnNetwork = TransformerConfig(blocks=10)
@@ -40,14 +41,29 @@ class GuidedLearner(Config):
     stream_noise: NonNegativeFloat = 0.3
     """Spread of the noise on the stream after every block while training, with guidance and without."""
     prompts: str | None = None
+    trained_on: str | None = None
+    """The panel that the network learns; that of its teacher if none is given."""
+    batch: Positive | None = None
+    """Examples of an update; None for all."""
+    only_right: bool = False
+    """Guide only on training inputs that the program answers as the task does."""
     seed: Seed = 0
+
+    @property
+    def panel(self) -> str:
+        """The panel that the network learns."""
+        return self.trained_on or self.teacher.trained_on
 
     @model_validator(mode="after")
     def _refuse_ignored(self) -> "GuidedLearner":
         if self.prompts and (self.control != "none" or self.routing == "oracle"):
             raise ValueError(f"prompts '{self.prompts}' go with predicted routing and without a control")
-        if not self.weight and (self.prompts or self.control != "none"):
-            raise ValueError("weight 0 is without guidance, so prompts and control have no effect; leave them out")
+        if not self.weight and (self.prompts or self.only_right or self.control != "none"):
+            raise ValueError(
+                "weight 0 is without guidance, so prompts, only_right and control have no effect; leave them out"
+            )
+        if self.prompts and (self.batch or self.only_right):
+            raise ValueError(f"prompts '{self.prompts}' go with all examples at once; leave batch and only_right")
         if self.stream_noise and isinstance(self.model, OwnNetwork):
             raise ValueError(
                 f"stream_noise {self.stream_noise:g} has no effect on a network of your own; set stream_noise=0, "
@@ -76,8 +92,8 @@ def guided_learner(
     """
     learner = GuidedLearner.parse({**settings, **({} if model is None else _own(model))})
     chosen: dict[str, Any] = {"seed": learner.seed if seed is None else seed}
-    lesson = teacher.config if teacher else learner.teacher.replace(chosen | _given(program=program))
-    learner = learner.replace({**chosen, "teacher": lesson.model_dump(mode="json"), **changes})
+    taught = teacher.config if teacher else learner.teacher.replace(chosen | _given(program=program))
+    learner = learner.replace({**chosen, "teacher": taught.model_dump(mode="json"), **changes})
     if teacher and learner.teacher != teacher.config:
         raise RunMismatch("the teacher was not trained as the settings say; leave out settings of the teacher")
     return learner

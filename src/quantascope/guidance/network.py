@@ -9,7 +9,6 @@ decoder:
 It is called after torch's seed is set, so that guided and unguided networks start from the same weights.
 """
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -26,6 +25,7 @@ from quantascope.program.source import split_entry
 from quantascope.programs import find_task
 from quantascope.runs.config import Config
 from quantascope.runs.errors import InvalidConfig, RunMismatch
+from quantascope.runs.files import file_digest
 from quantascope.sources.user_file import call_named, load_name
 from quantascope.tasks.events import Events
 from quantascope.tasks.sequence import SequenceTask
@@ -49,7 +49,7 @@ class OwnNetwork(Config):
         file = Path(split_entry(where)[0])
         if not file.is_file():
             raise InvalidConfig(f"there is no file {file}; give FILE.py:NAME of a function that builds a network")
-        return cls(file=where, digest=_digest(file))
+        return cls(file=where, digest=file_digest(file))
 
 
 def build_network(config: TransformerConfig | OwnNetwork, task: SequenceTask, *, seed: int) -> TrainableModel:
@@ -57,7 +57,7 @@ def build_network(config: TransformerConfig | OwnNetwork, task: SequenceTask, *,
     if isinstance(config, TransformerConfig):
         return Transformer(vocabulary=len(task.vocabulary), positions=task.positions, config=config, seed=seed)
     file = Path(split_entry(config.file)[0])
-    if file.is_file() and _digest(file) != config.digest:
+    if file.is_file() and file_digest(file) != config.digest:
         raise RunMismatch(f"{file} has changed since the config was made with it; restore it, or name it anew")
     function = load_name(config.file, "a function that builds a network")
     if isinstance(function, nn.Module) or not callable(function):
@@ -139,7 +139,3 @@ def load_network(
 
     model, _ = load_model(path / MODEL, build, kind=KIND, make="quantascope guide", made_by=made_by)
     return cast(TrainableModel, model)
-
-
-def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:16]

@@ -1,4 +1,8 @@
-"""The lessons of a learner: training events with a Q-model's level sums, whole, broken, or with prompts."""
+"""The lessons of a learner: training events with a Q-model's level sums, whole, broken, or with prompts.
+
+Training events are along the answers of the task. Where the program writes another answer, its Q-model is asked
+along the task's, and says what the program would write next.
+"""
 
 import torch
 from jaxtyping import Int
@@ -8,7 +12,7 @@ from quantascope.guidance.alignment import Guidance, level_scale, level_sums
 from quantascope.guidance.learner import GuidedLearner
 from quantascope.guidance.lesson import Lesson
 from quantascope.models import ResidualModel, decode
-from quantascope.qmodel import CompiledQModel, Supervision
+from quantascope.qmodel import CompiledQModel
 from quantascope.qmodel.compiled.fit import CompiledRun
 from quantascope.qmodel.compiled.program_task import ProgramTask
 from quantascope.runs.errors import InvalidConfig, RunMismatch
@@ -18,20 +22,23 @@ from quantascope.tasks.events import PAD, Events
 def lessons_of(
     config: GuidedLearner, teacher: CompiledRun | None, taught: ProgramTask, model: ResidualModel
 ) -> list[Lesson]:
-    """What is learned at each step in turn: the full training batch, each time with other prompts if there are."""
-    asked = taught.supervision(config.teacher.trained_on)
+    """What is learned at each step in turn: the training events, each time with other prompts if there are."""
+    asked = taught.events(config.panel)
     if not config.weight:
-        return [Lesson.of(asked.events)]
+        return [Lesson.of(asked)]
     if teacher is None or teacher.config != config.teacher:
         raise RunMismatch("the teacher was not trained as the config says; train it anew or give its own run")
+    if config.only_right:
+        guidance, numbers = guidance_of(config, teacher, taught, model), right_events(config, taught, asked)
+        return [Lesson(asked, asked.count, guidance.at(numbers), numbers)]
     if config.prompts is None:
-        return [Lesson.of(asked.events, guidance_of(config, teacher, asked, model))]
-    spoken, learned = greedy_events(teacher.model, taught, config.prompts), len(asked.events)
-    parts = [asked.events.joined(spoken[first : first + learned]) for first in range(0, len(spoken), learned)]
-    own = level_sums(teacher.model, asked.events)
+        return [Lesson.of(asked, guidance_of(config, teacher, taught, model))]
+    spoken, learned = greedy_events(teacher.model, taught, config.prompts), len(asked)
+    parts = [asked.joined(spoken[first : first + learned]) for first in range(0, len(spoken), learned)]
+    own = level_sums(teacher.model, asked)
     targets = [level_sums(teacher.model, events) for events in parts]
     return [
-        Lesson(events, asked.events.count, guide_by(config, levels, own, model))
+        Lesson(events, asked.count, guide_by(config, levels, own, model))
         for events, levels in zip(parts, targets, strict=True)
     ]
 
@@ -43,6 +50,13 @@ def check_target(config: GuidedLearner, taught: ProgramTask, model: ResidualMode
         _controlled(config, guide_by(config, levels, levels, model), torch.zeros(2, dtype=torch.long))
     if config.prompts:
         taught.task.panel(config.prompts)
+    if config.routing == "oracle" and taught.task.exceptions:
+        raise InvalidConfig(
+            "the program has no routing along answers that it does not write; set routing=predicted, as this task "
+            "has exceptions"
+        )
+    if config.only_right:
+        right_events(config, taught, taught.events(config.panel))
 
 
 def greedy_events(model: CompiledQModel, taught: ProgramTask, panel: str) -> Events:
@@ -58,11 +72,26 @@ def greedy_events(model: CompiledQModel, taught: ProgramTask, panel: str) -> Eve
     return Events.of([prompts[row] for row in ended], [answers[row] for row in ended])
 
 
-def guidance_of(config: GuidedLearner, teacher: CompiledRun, asked: Supervision, model: ResidualModel) -> Guidance:
+def guidance_of(
+    config: GuidedLearner, teacher: CompiledRun, taught: ProgramTask, model: ResidualModel
+) -> Guidance:
     """The target of the training events, broken as the control says."""
-    routing = asked.active.float() if config.routing == "oracle" else None
-    levels = level_sums(teacher.model, asked.events, routing)
-    return _controlled(config, guide_by(config, levels, levels, model), asked.events.target)
+    panel = config.panel
+    events = taught.events(panel)
+    routing = taught.supervision(panel).active.float() if config.routing == "oracle" else None
+    levels = level_sums(teacher.model, events, routing)
+    return _controlled(config, guide_by(config, levels, levels, model), events.target)
+
+
+def right_events(config: GuidedLearner, taught: ProgramTask, asked: Events) -> Int[Tensor, " right"]:
+    """The training events, by their numbers, of the inputs that the program answers as the task does."""
+    right = taught.right(config.panel)
+    if not any(right):
+        raise InvalidConfig(
+            f"the program answers no input of panel '{config.panel}' as its task does, and only_right "
+            "leaves nothing to guide; mend the program, or guide without it"
+        )
+    return torch.tensor(right, device=asked.example.device)[asked.example].nonzero().squeeze(1)
 
 
 def guide_by(config: GuidedLearner, levels: Tensor, own: Tensor, model: ResidualModel) -> Guidance:

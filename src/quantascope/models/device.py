@@ -52,6 +52,11 @@ def missing(device: torch.device) -> str | None:
     return None
 
 
+def free_bytes(device: torch.device) -> float | None:
+    """What a GPU with memory of its own has left; None for a device that uses the machine's."""
+    return float(torch.cuda.mem_get_info(device)[0]) if device.type == "cuda" else None
+
+
 def device_of(model: Any) -> torch.device:
     """Where a model runs: where its first parameter is, or on the CPU if it has none.
 

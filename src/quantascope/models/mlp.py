@@ -16,7 +16,7 @@ front of the readout change with width so that every layer moves as much at any 
 import itertools
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import torch
 from jaxtyping import Float, Int
@@ -27,10 +27,16 @@ from quantascope.runs.errors import DamagedArtefact
 
 
 class MLPConfig(Config):
-    """Shape of a task-conditioned MLP."""
+    """Shape of a task-conditioned MLP and how its weights are drawn.
+
+    The `paper` initialisation draws in the order of the paper's released code, whose distributions are the same.
+    """
+
+    LATER: ClassVar[tuple[str, ...]] = ("initialization",)
 
     width: Width = 256
     hidden_layers: Depth = 2
+    initialization: Literal["default", "paper"] = "default"
 
     def parameter_count(self, sensors: int, tasks: int) -> int:
         """Parameters of the network.
@@ -77,7 +83,10 @@ class TaskMLP(nn.Module):
         self.shapes = _shapes(sensors, tasks, config)
         self.parameter_count = config.parameter_count(sensors, tasks)
         self.theta = nn.Parameter(torch.empty(self.parameter_count))
-        self._initialise(torch.Generator().manual_seed(seed))
+        if config.initialization == "paper":
+            self._initialise_as_authors(seed)
+        else:
+            self._initialise(torch.Generator().manual_seed(seed))
         self._workspace: _Workspace | None = None
         self.register_state_dict_post_hook(_name_layers)
         self.register_load_state_dict_pre_hook(_join_layers)
@@ -97,6 +106,22 @@ class TaskMLP(nn.Module):
             if layer > 0 and (name.startswith("bias") or layer == self.config.hidden_layers):
                 inputs /= self.config.width_multiplier
             view.uniform_(-1 / math.sqrt(inputs), 1 / math.sqrt(inputs), generator=generator)
+
+    @torch.no_grad()
+    def _initialise_as_authors(self, seed: int) -> None:
+        """Modules in turn with torch's defaults, then the first layer again as if it read one-hot tasks."""
+        views = self.split(self.theta.detach())
+        sizes = [self.sensors, *[self.config.width] * self.config.hidden_layers, 2]
+        bound = 1 / math.sqrt(self.tasks + self.sensors)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            nn.Embedding(self.tasks, self.config.width)
+            for layer, (inputs, outputs) in enumerate(itertools.pairwise(sizes)):
+                drawn = nn.Linear(inputs, outputs)
+                views[f"weight.{layer}"].copy_(drawn.weight)
+                views[f"bias.{layer}"].copy_(drawn.bias)
+            for name in ("embedding", "weight.0", "bias.0"):
+                views[name].uniform_(-bound, bound)
 
     def rate_factor(self, name: str, optimizer: str) -> float:
         """What muP multiplies the learning rate of a named parameter with.

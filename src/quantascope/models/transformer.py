@@ -8,6 +8,7 @@ Attention is an explicit softmax, since the fused kernels cannot be differentiat
 """
 
 import math
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
@@ -24,12 +25,19 @@ from quantascope.tasks.events import PAD, Events
 
 
 class TransformerConfig(Config):
-    """Shape of a Transformer."""
+    """Shape of a Transformer and how its weights are drawn.
+
+    The `paper` initialisation draws attention as `nn.MultiheadAttention` does, in its order, so that a seed
+    gives the weights that the paper's authors had.
+    """
+
+    LATER: ClassVar[tuple[str, ...]] = ("initialization",)
 
     blocks: Depth = 3
     width: Width = 32
     heads: Positive = 1
     hidden: Width = 64
+    initialization: Literal["default", "paper"] = "default"
 
     @model_validator(mode="after")
     def _refuse_split(self) -> "TransformerConfig":
@@ -130,9 +138,12 @@ class Block(nn.Module):
         width = config.width
         self.heads = config.heads
         self.attention_norm = nn.LayerNorm(width)
-        self.query = nn.Linear(width, width)
-        self.key_value = nn.Linear(width, 2 * width)
-        self.out = nn.Linear(width, width)
+        if config.initialization == "paper":
+            self.query, self.key_value, self.out = _attention_as_in_torch(width)
+        else:
+            self.query = nn.Linear(width, width)
+            self.key_value = nn.Linear(width, 2 * width)
+            self.out = nn.Linear(width, width)
         self.mlp_norm = nn.LayerNorm(width)
         self.up = nn.Linear(width, config.hidden)
         self.down = nn.Linear(config.hidden, width)
@@ -161,6 +172,19 @@ class Block(nn.Module):
             -1,
         )
         return self.out(read.reshape(examples * asking, -1)[queries.slot])
+
+
+def _attention_as_in_torch(width: int) -> tuple[nn.Linear, nn.Linear, nn.Linear]:
+    """Query, key with value, and output maps with the weights of a fresh `nn.MultiheadAttention`."""
+    drawn = nn.MultiheadAttention(width, 1)
+    with torch.random.fork_rng(devices=[]):
+        maps = nn.Linear(width, width), nn.Linear(width, 2 * width), nn.Linear(width, width)
+    into = drawn.in_proj_weight.split([width, 2 * width])
+    with torch.no_grad():
+        for own, weight in zip(maps, (*into, drawn.out_proj.weight), strict=True):
+            own.weight.copy_(weight)
+            own.bias.zero_()
+    return maps
 
 
 def read_memory(

@@ -4,6 +4,7 @@ The module of a file has a name that holds its path. Where this module is import
 such a name can be imported too, so that functions and classes of a user's file can be sent there.
 """
 
+import atexit
 import importlib.util
 import os
 import sys
@@ -20,12 +21,14 @@ from quantascope.program.place import place_of
 from quantascope.program.registry import Program
 from quantascope.program.violations import InvalidEntry, NeverEnds, ProgramCrashed
 from quantascope.runs.errors import QuantascopeError, message_of
-from quantascope.runs.isolation import Crashed, Progress, TimedOut, run_isolated, time_limit
+from quantascope.runs.isolation import Crashed, Ended, Progress, TimedOut, run_isolated, time_limit
 from quantascope.runs.isolation.run import TIME_LIMIT
 
 LOADING_LIMIT = 30.0
 """Seconds that a file may take between two imports of its own, unless the time limit is set."""
 
+_EXIT = 1
+"""The step of running what a file has registered with atexit."""
 _LOADED: dict[Path, tuple[bytes, ModuleType]] = {}
 """Every file that was run, with the text that it had."""
 
@@ -96,9 +99,13 @@ if not any(isinstance(finder, _FileFinder) for finder in sys.meta_path):
 
 
 def _try_out(file: Path, text: bytes) -> None:
-    """Run a file in a process of its own first, so that only a file that ends is run in this one."""
+    """Run a file, and what it leaves for the exit, in a process of its own first.
+
+    Only a file that ends is run in this one.
+    """
 
     def work(progress: Progress) -> None:
+        atexit._clear()  # what this process is to do at exit is none of the child's
         sys.addaudithook(lambda event, _: progress.again() if event == "import" else None)
         try:
             run_file(file, text)
@@ -107,16 +114,20 @@ def _try_out(file: Path, text: bytes) -> None:
         left = [one for one in threading.enumerate() if one is not threading.main_thread() and not one.daemon]
         if left:
             raise InvalidEntry(f"{file} leaves a thread running: {left[0].name}", "join it, or make it a daemon")
+        progress.at(_EXIT)
+        atexit._run_exitfuncs()
 
     try:
         run_isolated(work, seconds=time_limit(LOADING_LIMIT))
     except TimedOut as end:
-        raise NeverEnds(
-            f"{file} cannot be imported: {end.what}{end.place}",
-            f"end its loop, or set {TIME_LIMIT} to more seconds",
-        ) from None
+        raise NeverEnds(_ended(file, end), f"end its loop, or set {TIME_LIMIT} to more seconds") from None
     except Crashed as end:
-        raise ProgramCrashed(f"{file} cannot be imported: {end.what}{end.place}", "mend the file") from None
+        raise ProgramCrashed(_ended(file, end), "mend the file") from None
+
+
+def _ended(file: Path, end: Ended) -> str:
+    what = "has an exit handler that fails" if end.item == _EXIT else "cannot be imported"
+    return f"{file} {what}: {end.what}{end.place}"
 
 
 def run_file(file: Path, text: bytes) -> ModuleType:

@@ -4,18 +4,20 @@ Each is one file as a user would write it: quanta, entry, and the task with its 
 """
 
 import importlib
+import inspect
 from pathlib import Path
 from types import ModuleType
 
 from quantascope.program import Program
 from quantascope.program.source import load_module, program_in, split_entry
 from quantascope.runs.errors import InvalidConfig
-from quantascope.tasks.number_naming.task import task as number_naming
 from quantascope.tasks.sequence import SequenceTask
 
-BUILT_IN = ("english", "french", "addition", "roman", "clock", "inflection")
+BUILT_IN = ("english", "french", "addition", "roman", "clock", "inflection", "mistaken_inflection")
 NUMBER_NAMING = "number-naming"
 """The task of the paper's source, which the English program writes too."""
+TASKS = {NUMBER_NAMING: "quantascope.tasks.number_naming.task", "spelling": "quantascope.tasks.spelling.task"}
+"""Tasks that have no program of theirs, and the modules that hold them."""
 
 
 def find_program(where: str) -> Program:
@@ -34,11 +36,11 @@ def find_task(where: str) -> SequenceTask:
     >>> find_task("number-naming").end
     'EOS'
     """
-    if where == NUMBER_NAMING:
-        return number_naming
+    if where in TASKS:
+        return importlib.import_module(TASKS[where]).task
     name = split_entry(where)[0]
     if name not in BUILT_IN and not name.endswith(".py"):
-        known = ", ".join((NUMBER_NAMING, *BUILT_IN))
+        known = ", ".join((*TASKS, *BUILT_IN))
         raise InvalidConfig(f"there is no task '{name}'; give a file FILE.py:NAME, or one of {known}")
     module, named = _module(where)
     task = getattr(module, named or "task", None)
@@ -52,9 +54,15 @@ def find_task(where: str) -> SequenceTask:
     return task
 
 
+def program_text(name: str) -> str:
+    """The text of a program that comes with quantascope."""
+    module, _ = _module(name)
+    return inspect.getsource(module)
+
+
 def is_built_in(where: str) -> bool:
     """Whether a program or task comes with quantascope, so that nothing of the user's runs."""
-    return split_entry(where)[0] in (NUMBER_NAMING, *BUILT_IN)
+    return split_entry(where)[0] in (*TASKS, *BUILT_IN)
 
 
 def _module(where: str) -> tuple[ModuleType, str | None]:

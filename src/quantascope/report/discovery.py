@@ -13,22 +13,37 @@ from quantascope.report.text import plain, say
 
 def discovery_json(found: Discovery) -> dict[str, Any]:
     """What was found, for machines."""
-    correlation = found.improvement_correlation
     return {
         "run": str(found.source.folder),
+        **field_json(found),
+        "layers": layers_json(found),
+        **quanta_json(found),
+    }
+
+
+def field_json(found: Discovery) -> dict[str, Any]:
+    """How the priority was measured, and how far it accounts for the loss."""
+    return {
         "rule": found.trained.rule,
         "threshold": found.threshold,
         "reliable": found.trained.reliable,
         "completeness": found.trained.completeness,
         "event_correlation": found.trained.event_correlation,
         "rising_share": found.source.rising_share,
-        "layers": _layers(found),
+    }
+
+
+def quanta_json(found: Discovery) -> dict[str, Any]:
+    """One row for each quantum, and how their mean curve follows the held-out loss."""
+    correlation = found.improvement_correlation
+    return {
         "nll_correlation": None if np.isnan(correlation) else correlation,
         "quanta": found.table().to_dicts(),
     }
 
 
-def _layers(found: Discovery) -> list[dict[str, Any]]:
+def layers_json(found: Discovery) -> list[dict[str, Any]]:
+    """How much of each layer's held-out priority the factors explain, beside baselines of the same rank."""
     columns = (
         found.trained.layers,
         found.per_layer,
@@ -65,11 +80,16 @@ def print_discovery(found: Discovery) -> None:
     layers = text_table(
         "layer", "quanta", "explained %", "SVD %", "NMF %", "negative %", title="Held-out priority", names=0
     )
-    for row in _layers(found):
+    for row in layers_json(found):
         name, count, *shares, full = row.values()
         layers.add_row(name, f"{count}{'+' if full else ''}", *(f"{100 * share:.1f}" for share in shares))
     print_table(quanta)
     print_table(layers)
+    if found.complexity is None:
+        say(
+            "Complexity is not known: the source does not say which hidden unit each parameter belongs to "
+            "(hidden_units)."
+        )
     if found.full_layers:
         say(
             f"+ {', '.join(found.full_layers)}: {MOST_FACTORS} factors are the most that are looked for in a "

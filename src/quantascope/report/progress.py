@@ -120,6 +120,20 @@ class IntervalLog:
             say(line, aside=True)
 
 
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[int], None]]:
+    """A line now and then that says how many are done, where nobody knows of how many."""
+    began = logged = time.monotonic()
+
+    def told(done: int) -> None:
+        nonlocal logged
+        if (now := time.monotonic()) - logged >= _SECONDS_BETWEEN_LOG_LINES:
+            logged = now
+            say(f"[{clock(now - began)}] {done:,} {what}", aside=True)
+
+    yield told
+
+
 def _outcome(status: RunStatus) -> str:
     """The loss, which is not known before the first step, and what is acquired, where it is counted."""
     known = status.loss is not None and not math.isnan(status.loss)

@@ -20,6 +20,8 @@ _WIDTH_OF_A_LOG = 120
 _WIDEST = 1000
 _MOST_CHANNELS = 12
 """More are counted, not listed."""
+SHORT = 3
+"""Lines of each cell of a trace, unless all are asked for."""
 
 
 def console() -> Console:
@@ -150,8 +152,8 @@ def qmodel_text(about: Mapping[str, Any]) -> str:
     return f"{_captured(table)}\n" + shown(f"channels  {channels}\nqmodel    {about['qmodel']}")
 
 
-def print_trace(followed: Trace) -> None:
-    """What was active at every emitted token."""
+def print_trace(followed: Trace, *, most: int | None = None) -> None:
+    """What was active at every emitted token; `most` lines of each, if given, the largest activities first."""
     say(
         f"{plain(followed.input)}: the {followed.preset} Q-model says {' '.join(map(plain, followed.output))}, "
         f"the source {' '.join(map(plain, followed.source_output))}"
@@ -163,11 +165,11 @@ def print_trace(followed: Trace) -> None:
         table.add_row(
             _judged(step, known=followed.right is not None),
             plain(step.source_token),
-            "\n".join(map(_unit, step.gates)),
-            "\n".join(f"{unit.activity:6.2f} {_unit(unit)}" for unit in step.writers),
-            "\n".join(f"{parent} → {child}" for parent, child in step.channels),
-            _probabilities(step.top),
-            _probabilities(step.source_top),
+            _lines(map(_unit, _by_activity(step.gates)), most),
+            _lines((f"{unit.activity:6.2f} {_unit(unit)}" for unit in _by_activity(step.writers)), most),
+            _lines((f"{parent} → {child}" for parent, child in step.channels), most),
+            _lines(_probabilities(step.top), most),
+            _lines(_probabilities(step.source_top), most),
             end_section=True,
         )
     print_table(table)
@@ -201,8 +203,19 @@ def _unit(unit: Unit) -> str:
     return f"{unit.name} {unit.says}" if unit.says else unit.name
 
 
-def _probabilities(top: Sequence[tuple[str, float]]) -> str:
-    return "\n".join(f"{probability:4.0%} {plain(token)}" for token, probability in top)
+def _by_activity(units: Sequence[Unit]) -> list[Unit]:
+    return sorted(units, key=lambda unit: -unit.activity)
+
+
+def _probabilities(top: Sequence[tuple[str, float]]) -> list[str]:
+    return [f"{probability:4.0%} {plain(token)}" for token, probability in top]
+
+
+def _lines(rows: Iterable[str], most: int | None) -> str:
+    """The first lines, and how many there are beyond them."""
+    every = list(rows)
+    more = len(every) - len(every[:most])
+    return "\n".join([*every[:most], *([f"{more} more"] if more else [])])
 
 
 def _captured(table: Table) -> str:

@@ -19,10 +19,10 @@ from torch import Tensor
 
 from quantascope.runs.errors import DamagedArtefact, QuantascopeError, RunMismatch, message_of
 from quantascope.runs.files import RUN_AGAIN, opened, unreadable, write_bytes
-from quantascope.runs.seal import BLANK, check_seal, sealed
+from quantascope.runs.seal import BLANK, PATTERN, check_seal, sealed
 
 _ABOUT = "quantascope"
-_DIGEST_IN_TABLE = re.compile(rb"digest.{1,4}(crc32:[0-9a-f]{8})", re.DOTALL)
+_DIGEST_IN_TABLE = re.compile(rb"digest.{1,4}(" + PATTERN.encode() + rb")", re.DOTALL)
 
 
 def write_json(path: Path, values: Any) -> None:
@@ -103,7 +103,7 @@ def write_table(path: Path, table: pl.DataFrame, *, made_by: str) -> None:
     """Write a table as parquet with the hash of the config that made it."""
     buffer = io.BytesIO()
     table.write_parquet(buffer, metadata={"digest": BLANK, "config": made_by})
-    write_bytes(path, sealed(buffer.getvalue()))
+    write_bytes(path, sealed(buffer.getvalue(), last=True))
 
 
 def read_table(
@@ -112,12 +112,12 @@ def read_table(
     """A parquet artefact that must have some columns; `made_by` is the expected config hash, or None for any."""
     with _reading(path, remedy) as file:
         data = file.read()
-        # Before it is parsed, since a damaged table may end the parser.
-        digest = _DIGEST_IN_TABLE.search(data)
-        if digest:
-            check_seal(path, file, digest[1].decode(), remedy=remedy)
+        # Before it is parsed, since a damaged table may end the parser. The last one: a cell may quote a digest.
+        digests = _DIGEST_IN_TABLE.findall(data)
+        if digests:
+            check_seal(path, file, digests[-1].decode(), remedy=remedy)
         about = pl.read_parquet_metadata(io.BytesIO(data))
-        if not digest and {"config", "digest"} & about.keys():
+        if not digests and {"config", "digest"} & about.keys():
             check_seal(path, file, about.get("digest"), remedy=remedy)
         check_origin(path, about.get("config"), made_by)
         table = pl.read_parquet(io.BytesIO(data))

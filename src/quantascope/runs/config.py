@@ -7,10 +7,10 @@ key is refused with the nearest known one, because a silently ignored setting is
 import difflib
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, TypeVar, cast, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_serializer
 
 from quantascope.runs.errors import InvalidConfig
 
@@ -32,6 +32,12 @@ Share = Annotated[float, Field(ge=0, le=1)]
 NonNegativeFloat = Annotated[float, Field(ge=0, le=LARGEST_FLOAT, allow_inf_nan=False)]
 
 
+def _none_twice(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    if len(set(values)) < len(values):
+        raise ValueError("give no value twice")
+    return values
+
+
 def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
     if not values or len(set(values)) < len(values):
         raise ValueError("give at least one value, and none twice")
@@ -39,10 +45,12 @@ def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 EVERY_KEY = {"every_key": True}
-"""Context in which a config shows keys that it otherwise leaves out at their default."""
+"""Context in which a config shows its later keys even at their default."""
 Distinct = AfterValidator(_distinct)
 """For tuples of which every entry is a run of its own."""
 Seeds = Annotated[tuple[Seed, ...], Distinct]
+FurtherSeeds = Annotated[tuple[Seed, ...], AfterValidator(_none_twice)]
+"""Seeds beside others; there need not be any."""
 
 
 # Not `Self`: beartype, which checks the tests, cannot resolve it on a method by itself.
@@ -65,6 +73,17 @@ class Config(BaseModel):
 
     KIND: ClassVar[str] = ""
     """What a run of this config is called in its folder; the name of the class may change, this may not."""
+    LATER: ClassVar[tuple[str, ...]] = ()
+    """Keys that came later; at their default they are left out, so that configs from before keep their hashes."""
+
+    @model_serializer(mode="wrap")
+    def _without_later_keys(self, handler: Any, info: Any) -> dict[str, Any]:
+        values = handler(self)
+        if info.context != EVERY_KEY:
+            for key in self.LATER:
+                if getattr(self, key) == type(self).model_fields[key].default:
+                    values.pop(key, None)
+        return values
 
     @classmethod
     def parse(cls: type[AnyConfig], values: Mapping[str, Any]) -> AnyConfig:
@@ -98,10 +117,10 @@ class Config(BaseModel):
         place = values
         for part in path:
             if not isinstance(place.get(part), dict):
-                raise InvalidConfig(f"unknown key '{key}' in {type(self).__name__}{_nearest(part, place)}")
+                raise InvalidConfig(f"unknown key '{key}' in {type(self).__name__}{_nearest_key(part, place)}")
             place = place[part]
         if leaf not in place:
-            raise InvalidConfig(f"unknown key '{key}' in {type(self).__name__}{_nearest(leaf, place)}")
+            raise InvalidConfig(f"unknown key '{key}' in {type(self).__name__}{_nearest_key(leaf, place)}")
         return place, leaf
 
     def hash(self) -> str:
@@ -150,7 +169,7 @@ def _first_complaint(cls: type[BaseModel], error: ValidationError) -> str:
     owner, keys = _owner(cls, complaint["loc"])
     where = ".".join(keys)
     if complaint["type"] == "extra_forbidden":
-        return f"unknown key '{where}' in {cls.__name__}{_nearest(keys[-1], owner.model_fields)}"
+        return f"unknown key '{where}' in {cls.__name__}{_nearest_key(keys[-1], owner.model_fields)}"
     message = complaint["msg"].removeprefix("Value error, ")
     if not where:
         return message
@@ -187,6 +206,16 @@ def _owner(cls: type[BaseModel], location: tuple[int | str, ...]) -> tuple[type[
     return cls, keys
 
 
-def _nearest(key: str, known: Mapping[str, Any]) -> str:
-    close = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-    return f"; did you mean '{close[0]}'?" if close else f"; known keys are {', '.join(sorted(known))}"
+def nearest(name: str, known: Iterable[str], kind: str) -> str:
+    """The end of a complaint about an unknown name: the known one that it resembles, or all of this kind.
+
+    >>> nearest("trian", ("train", "audit"), "commands"), nearest("x", ("train", "audit"), "commands")
+    ("; did you mean 'train'?", '; known commands are audit, train')
+    """
+    known = list(known)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"; did you mean '{close[0]}'?" if close else f"; known {kind} are {', '.join(sorted(known))}"
+
+
+def _nearest_key(key: str, known: Iterable[str]) -> str:
+    return nearest(key, known, "keys")

@@ -7,6 +7,7 @@ Temporary files are never opened through a link, and nothing is read that is not
 
 import errno
 import fcntl
+import hashlib
 import os
 import secrets
 import stat
@@ -103,6 +104,12 @@ def opened(path: Path, remedy: str = RUN_AGAIN) -> Iterator[BinaryIO]:
         raise unreadable(path, error) from error
     with os.fdopen(handle, "rb") as file:
         yield file
+
+
+def file_digest(file: Path) -> str:
+    """A short hash of a file's bytes, by which a config knows the file that it was made with."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()[:16]
 
 
 def unreadable(path: Path, error: OSError) -> UnreadableFile:

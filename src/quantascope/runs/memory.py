@@ -13,14 +13,16 @@ FLOAT = 4
 """Bytes of a number in float32."""
 
 
-def check_memory(needed: int | float, what: str) -> None:
-    """Refuse work that needs more bytes than there are; `what` names the settings that make it large.
+def check_memory(needed: int | float, what: str, *, free: float | None = None) -> None:
+    """Refuse work that needs more bytes than are `free`; `what` names the settings that make it large.
+
+    If not given, what this process can still take is free.
 
     >>> check_memory(1e18, "batch_size 10000000000")
     Traceback (most recent call last):
     quantascope.runs.errors.InvalidConfig: batch_size 10000000000 needs about 1.00 EB of memory, and ...
     """
-    available = available_bytes()
+    available = available_bytes() if free is None else free
     if needed > available:
         raise InvalidConfig(
             f"{what} needs about {shown_bytes(needed)} of memory, and {shown_bytes(available)} are available; "

@@ -7,6 +7,7 @@ the process dies.
 
 import fcntl
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,8 +21,9 @@ from quantascope.runs.files import refuse_links, remove_partials, unreadable
 from quantascope.runs.provenance import made_with
 
 FORMAT = 2
-CONFIG = "config.json"
+CONFIG, LOCK = "config.json", ".lock"
 RESTORE = "restore the file"
+ELSEWHERE = "choose another folder, or move it away"
 AnyConfig = TypeVar("AnyConfig", bound=Config)
 
 
@@ -107,7 +109,7 @@ def locked(folder: Path) -> Iterator[None]:
     """Hold a folder against other writers; the system releases it when the process dies."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
     except OSError as error:
         raise StorageFailed(f"cannot write to {folder}: {error.strerror}; {storage_remedy(error)}") from error
     try:
@@ -150,14 +152,21 @@ class RunDirectory:
         return self.config.hash()
 
     @classmethod
-    def open(cls, path: Path | str, config: Config) -> "RunDirectory":
-        """The run of this config at `path`, made if it is not there; refused if another config made it."""
+    def open(
+        cls, path: Path | str, config: Config, *, replace: bool = False, remedy: str = ELSEWHERE
+    ) -> "RunDirectory":
+        """The run of this config at `path`, made if it is not there.
+
+        A run of the same kind that another config made is replaced if asked, and else refused with the `remedy`.
+        """
         run = cls(Path(path), config)
+        if replace:
+            run._replace_other()
         if not run._holds_config():
             with run.locked():
                 if not run._holds_config():  # no other process was faster
                     write_record(run.path / CONFIG, run._description(), made_by=run.hash)
-        run._check_config()
+        run._check_config(remedy)
         return run
 
     @contextmanager
@@ -199,7 +208,22 @@ class RunDirectory:
             raise DamagedArtefact(f"{self.path} holds files but no config.json; choose an empty or new folder")
         return False
 
-    def _check_config(self) -> None:
+    def _replace_other(self) -> None:
+        """Remove what another config made here, its own file last: a kill leaves a run that can be replaced."""
+        if not is_there(self.path / CONFIG):
+            return
+        with self.locked():
+            found = read_run(self.path)
+            if found.kind != self._description()["kind"] or found.hash == self.hash:
+                return
+            for entry in self.path.iterdir():
+                if entry.is_dir() and not entry.is_symlink():
+                    shutil.rmtree(entry)
+                elif entry.name not in (CONFIG, LOCK):
+                    entry.unlink()
+            write_record(self.path / CONFIG, self._description(), made_by=self.hash)
+
+    def _check_config(self, remedy: str) -> None:
         found, wanted = read_run(self.path), self._description()
         if found.kind != wanted["kind"]:
             raise RunMismatch(
@@ -207,6 +231,4 @@ class RunDirectory:
             )
         if found.hash != self.hash:
             changes = "; ".join(differences(found.config, wanted["config"])[:3]) or "its hash"
-            raise RunMismatch(
-                f"{self.path} belongs to another config ({changes}); choose another folder, or move it away"
-            )
+            raise RunMismatch(f"{self.path} belongs to another config ({changes}); {remedy}")

@@ -9,12 +9,13 @@ import torch
 from quantascope.discovery.discover import read_factors
 from quantascope.discovery.factorize import assign
 from quantascope.discovery.factors import Factors
-from quantascope.discovery.field import Rule
+from quantascope.discovery.interval import Rule
 from quantascope.discovery.measure import measure_field
 from quantascope.models.device import CPU, device_of
 from quantascope.qmodel.compiled.fit import CompiledLearner, CompiledRun, read_compiled
+from quantascope.qmodel.recovered.config import FitPreset
 from quantascope.qmodel.recovered.fidelity import activity
-from quantascope.qmodel.recovered.fit import FitPreset, RecoveredRun, qmodel_folder, read_fit
+from quantascope.qmodel.recovered.fit import RecoveredRun, qmodel_folder, read_fit
 from quantascope.runs.errors import InvalidConfig
 from quantascope.runs.run_directory import is_run, read_run
 from quantascope.semantics.explain import Subject
@@ -40,7 +41,7 @@ def find_subject(
     properties: str | None = None,
     task: str | None = None,
     program: str | None = None,
-    device: str | torch.device = CPU,
+    device: str | torch.device | None = None,
 ) -> Subject:
     """What there is to explain at a place: a source, or a compiled Q-model; a program in a file must be named."""
     path = Path(where)
@@ -50,7 +51,7 @@ def find_subject(
                 f"{where} holds a compiled Q-model, which is described in its program's words; leave out --units, "
                 "--preset and --properties"
             )
-        return compiled_subject(read_compiled(path, program=program, device=device), path)
+        return compiled_subject(read_compiled(path, program=program, device=device or CPU), path)
     if program:
         raise InvalidConfig(f"{where} is no compiled Q-model; leave out --program {program}")
     source = open_source(where, task=task, device=device)
@@ -80,7 +81,8 @@ def factor_subject(
 ) -> Subject:
     """The supports that frozen curves assign to the events of a panel."""
     if not len(factors):
-        raise InvalidConfig(f"{source.folder} has no factors to name; lower the threshold of quantascope discover")
+        lower = source.command("discover", "--threshold")
+        raise InvalidConfig(f"{source.folder} has no factors to name; lower the threshold: {lower} …")
 
     def units(panel: str, **measuring: Any) -> dict[str, Units]:
         with source.locked():

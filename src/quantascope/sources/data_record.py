@@ -6,6 +6,7 @@ from pathlib import Path
 from quantascope.runs.artefact import read_record, write_record
 from quantascope.runs.run_directory import RunDirectory
 from quantascope.tasks.sequence import SequenceTask
+from quantascope.tasks.text import TextTask
 
 DATA = "data.json"
 
@@ -14,7 +15,7 @@ class OtherData(UserWarning):
     """The installed data are not those that a run was trained on."""
 
 
-def keep_data(run: RunDirectory, task: SequenceTask) -> None:
+def keep_data(run: RunDirectory, task: SequenceTask | TextTask) -> None:
     """Record package, version and digest of the data of a task, or compare with the record."""
     if task.data is None:
         return
@@ -26,7 +27,7 @@ def keep_data(run: RunDirectory, task: SequenceTask) -> None:
     write_record(run.path / DATA, record, made_by=run.hash)
 
 
-def check_data(path: Path, task: SequenceTask) -> None:
+def check_data(path: Path, task: SequenceTask | TextTask) -> None:
     """Warn if the digest of the installed data is not the recorded one."""
     if task.data is None or not (path / DATA).is_file():
         return

@@ -7,7 +7,6 @@
 What is found is kept beside the checkpoints, in FOLDER.quantascope, where the next command finds its settings.
 """
 
-import hashlib
 import importlib
 import json
 import os
@@ -32,6 +31,7 @@ from quantascope.models.residual import ResidualModel
 from quantascope.runs.artefact import read_json, read_table
 from quantascope.runs.config import Config, Positive
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
+from quantascope.runs.files import file_digest
 from quantascope.runs.run_directory import RunDirectory
 from quantascope.sources.losses import ModuleLosses
 from quantascope.sources.source import Source
@@ -88,7 +88,7 @@ def hugging_face_source(
         checkpoints=str(folder),
         branch=branch,
         data=str(file),
-        data_digest=_digest(file),
+        data_digest=file_digest(file),
         length=length,
         examples=examples,
     )
@@ -99,7 +99,7 @@ def open_config(config: HuggingFaceConfig, out: Path, device: str | torch.device
     """The source of a config, whose findings are kept in `out`."""
     where = find_device(device)
     folder, file = Path(config.checkpoints), Path(config.data)
-    if not file.is_file() or _digest(file) != config.data_digest:
+    if not file.is_file() or file_digest(file) != config.data_digest:
         state = "is gone" if not file.is_file() else "has changed"
         raise RunMismatch(
             f"{file} {state} since {out} was made with it; restore it, or move {out} away and give --data anew"
@@ -260,8 +260,3 @@ def _tokenizer(*folders: Path) -> Any:
     raise InvalidConfig(
         f"there is no tokenizer in {where} ({complaint}); save it there with tokenizer.save_pretrained"
     )
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()[:16]

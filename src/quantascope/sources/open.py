@@ -9,6 +9,7 @@ from quantascope.models.device import CPU, find_device
 from quantascope.program.source import split_entry
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.runs.run_directory import is_run, read_run
+from quantascope.sources.code import CodeConfig, read_code
 from quantascope.sources.hugging_face import (
     HuggingFaceConfig,
     findings_folder,
@@ -29,7 +30,7 @@ def open_source(
     length: int | None = None,
     examples: int | None = None,
     branch: str | None = None,
-    device: str | torch.device = CPU,
+    device: str | torch.device | None = None,
 ) -> Source:
     """The source at a place: a run folder, `FILE.py:NAME`, or a folder of Hugging Face checkpoints.
 
@@ -40,25 +41,28 @@ def open_source(
         length: For checkpoints with a text: tokens of a window.
         examples: For checkpoints: at most so many examples.
         branch: For checkpoints of several stages in one folder: which.
-        device: Where the network runs: cpu, cuda, cuda:N or mps.
+        device: Where the network runs: cpu, cuda, cuda:N or mps; if not given, the CPU, or what the Source of a
+            file says.
     """
-    device, path = find_device(device), Path(where)
+    chosen, path = find_device(CPU if device is None else device), Path(where)
+    named = (str(where), *(("--task", task) if task else ()))
     if path.suffix == ".py" and not path.is_dir():
         raise InvalidConfig(f"{where} does not name a Source; write FILE.py:NAME, as in {where}:source")
     if split_entry(str(where))[1] is not None and not path.is_dir():
-        return replace(_from_file(str(where)), device=device)
+        found = _from_file(str(where))
+        return replace(found, named=named, device=found.device if device is None else chosen)
     if not path.is_dir():
         raise DamagedArtefact(
             f"there is no folder {where}; give a run folder, FILE.py:NAME, or a folder of checkpoints"
         )
     if is_run(path):
-        return _from_run(path, task, device)
+        return replace(_from_run(path, task, chosen), named=named)
     if data is not None:
         options = {"length": length, "examples": examples, "branch": branch}
         given = {name: one for name, one in options.items() if one is not None}
-        return hugging_face_source(path, data, **given, device=device)
+        return replace(hugging_face_source(path, data, **given, device=chosen), named=named)
     if is_run(findings_folder(path)):
-        return _from_run(findings_folder(path), task, device)
+        return replace(_from_run(findings_folder(path), task, chosen), named=named)
     if not find_checkpoints(path, branch=branch):
         raise DamagedArtefact(
             f"{path} is neither a run nor a folder of checkpoints; make a run with quantascope train TASK"
@@ -83,6 +87,8 @@ def _from_run(path: Path, task: str | None, device: torch.device) -> Source:
     found = read_run(path)
     if found.kind == SourceConfig.KIND:
         return read_source(path, task=task, device=device)
+    if found.kind == CodeConfig.KIND:
+        return read_code(path, device=device)
     if found.kind == HuggingFaceConfig.KIND:
         config = found.parse(HuggingFaceConfig, make="quantascope discover FOLDER --data FILE")
         return open_config(config, path, device)

@@ -9,6 +9,7 @@
 `model_at`: a `ResidualModel` at any checkpoint.
 """
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from quantascope.runs.errors import InvalidConfig
 from quantascope.runs.run_directory import locked
 from quantascope.sources.losses import EventLosses
 from quantascope.tasks.events import Events
+from quantascope.tasks.sequence import SequenceTask
 from quantascope.tasks.task import Examples, SymbolTask, Task
 from quantascope.training import Trajectory
 
@@ -42,7 +44,9 @@ class Source:
     What is found is kept in `folder` and carries the `identity` of the source. `replay_steps` are the checkpoints
     that a Q-model replays; `series` holds all that were kept. `step_loss` is the training loss before each update,
     where it is known, and `hidden_units` tells packet complexity what a layer is made of. The network, and every
-    Q-model that is fitted to it, runs on `device`; examples and results are on the CPU.
+    Q-model that is fitted to it, runs on `device`; examples and results are on the CPU. `named` is how commands
+    name the source: by its folder if not given. `measured_on` names a part of what it was trained on, which stands
+    for all of it wherever events are measured or fitted.
     """
 
     folder: Path
@@ -52,25 +56,32 @@ class Source:
     layers: Mapping[str, str | Sequence[str]]
     task: Task
     trained_on: str = "training"
+    measured_on: str | None = None
     model_at: Callable[[int], ResidualModel] | None = None
     replay_steps: tuple[int, ...] = ()
     series: Trajectory | None = None
     hidden_units: Mapping[str, HiddenUnits] = field(default_factory=dict)
     step_loss: Losses | None = None
     device: torch.device = CPU
+    named: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.layers:
             raise InvalidConfig("a source needs at least one layer; name the parameters of each")
-        if self.trained_on not in self.task.panels:
-            raise InvalidConfig(
-                f"there is no panel '{self.trained_on}' to train on; there are {', '.join(self.task.panels)}"
-            )
+        for panel, purpose in ((self.trained_on, "train on"), (self.measured_on, "measure")):
+            if panel is not None and panel not in self.task.panels:
+                raise InvalidConfig(
+                    f"there is no panel '{panel}' to {purpose}; there are {', '.join(self.task.panels)}"
+                )
 
     @property
     def checkpoints(self) -> Trajectory:
         """All checkpoints that were kept, replayed ones included."""
         return self.series or self.trajectory
+
+    def command(self, verb: str, *more: str) -> str:
+        """A command on this source, as a person would type it."""
+        return shlex.join(["quantascope", verb, *(self.named or (str(self.folder),)), *more])
 
     @property
     def steps(self) -> list[int]:
@@ -82,12 +93,27 @@ class Source:
         inputs = tuple(self.task.panel(self.trained_on))
         return inputs, frozenset(map(self.task.key, inputs))
 
+    @cached_property
+    def _measured(self) -> tuple[Any, ...]:
+        trained, keys = self._trained
+        if self.measured_on is None:
+            return trained
+        measured = tuple(self.task.panel(self.measured_on))
+        if any(self.task.key(source) not in keys for source in measured):
+            raise InvalidConfig(
+                f"panel '{self.measured_on}' holds inputs that are not of '{self.trained_on}'; measure a part of "
+                "what the network was trained on"
+            )
+        return measured
+
     def inputs(self, panel: str) -> tuple[Any, ...]:
-        """The inputs of a panel: those trained on, or what the network was not shown of another panel."""
+        """The inputs of a panel: what is measured of those trained on, or what was not shown of another panel."""
         if panel not in self.task.panels:
             raise InvalidConfig(f"there is no panel '{panel}'; there are {', '.join(self.task.panels)}")
         trained, keys = self._trained
-        if panel in ("training", self.trained_on):
+        if panel in ("training", self.measured_on or self.trained_on):
+            return self._measured
+        if panel == self.trained_on:
             return trained
         found = tuple(self.task.panel(panel))
         if panel in self.task.roles.whole:
@@ -113,6 +139,8 @@ class Source:
 
     def labels(self, panel: str = "training") -> tuple[str, ...]:
         """A word for every event of a panel."""
+        if isinstance(self.task, SequenceTask):  # as its own labels, from events that are made once
+            return tuple(self.task.vocabulary[token] for token in self.events(panel).target.tolist())
         return self.task.labels(self.inputs(panel))
 
     @property

@@ -6,14 +6,14 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 import torch
-from pydantic import Field, model_serializer
+from pydantic import Field
 from torch import Tensor, nn
 
 from quantascope.models import Predictions, Transformer, TransformerConfig, predict
 from quantascope.models.device import CPU, find_device
 from quantascope.models.transformer import hidden_units
 from quantascope.programs import NUMBER_NAMING, find_task
-from quantascope.runs.config import EVERY_KEY, Config, Count, Positive, Seed, dotted
+from quantascope.runs.config import Config, Count, Positive, Seed, dotted
 from quantascope.runs.errors import DamagedArtefact
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory, is_run, read_run, read_settings
@@ -50,6 +50,7 @@ class SourceConfig(Config):
     """
 
     KIND: ClassVar[str] = "source"
+    LATER: ClassVar[tuple[str, ...]] = ("batch", "measured_on")
 
     task: str = NUMBER_NAMING
     trained_on: str = "training"
@@ -61,15 +62,9 @@ class SourceConfig(Config):
     replays: Annotated[Count, Field(le=MOST_CHECKPOINTS)] = 200
     batch: Positive | None = None
     """Examples of an update; None for all."""
+    measured_on: str | None = None
+    """A part of the panel trained on whose events are measured and fitted; None for all of it."""
     seed: Seed = 0
-
-    @model_serializer(mode="wrap")
-    def _without_full_batch(self, handler: Any, info: Any) -> dict[str, Any]:
-        """Configs from before there were minibatches keep their hashes."""
-        values = handler(self)
-        if self.batch is None and info.context != EVERY_KEY:
-            del values["batch"]
-        return values
 
     @property
     def interval_steps(self) -> list[int]:
@@ -118,7 +113,7 @@ def train_source(
     where = find_device(device)
     task = find_task(config.task)
     if not (path / METRICS).exists():
-        check_source(config)
+        check_source(config, where)
     run = RunDirectory.open(path, config)
     keep_file(run, config.task, KEPT_TASK)
 
@@ -143,14 +138,17 @@ def train_source(
     return _source(config, path, task, where)
 
 
-def check_source(config: SourceConfig) -> None:
+def check_source(config: SourceConfig, device: torch.device = CPU) -> None:
     """Refuse a source that cannot be trained: impossible settings, no such panel, too little memory."""
     task, training = find_task(config.task), config.training
     events = task.events(task.panel(config.trained_on))
+    if config.measured_on is not None:
+        task.panel(config.measured_on)
     tokens = len(events.rows) if config.batch is None else config.batch * events.tokens.shape[1]
     parameters = count_parameters(lambda: config.build(task))
     activations = tokens * config.model.activations
-    check_training(parameters, training.optimizer, what=config.model.size, activations=activations)
+    size = config.model.size
+    check_training(parameters, training.optimizer, what=size, activations=activations, device=device)
 
 
 def read_source(path: Path, *, task: str | None = None, device: str | torch.device = CPU) -> Source:
@@ -202,6 +200,7 @@ def _source(config: SourceConfig, path: Path, task: SequenceTask, device: torch.
         layers={f"block {block}": f"blocks.{block}.*" for block in range(config.model.blocks)},
         task=task,
         trained_on=config.trained_on,
+        measured_on=config.measured_on,
         model_at=model_at,
         replay_steps=tuple(config.replay_steps) if config.replays else (),
         hidden_units=hidden_units(config.model),

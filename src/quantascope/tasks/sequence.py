@@ -64,6 +64,8 @@ class SequenceTask:
     """Settings with which a source of this task is trained, unless it is told otherwise."""
     whole: tuple[str, ...] = ()
     """Panels that are asked whole, although they share inputs with the training panel."""
+    exceptions: bool = False
+    """Whether some answers follow no rule, so that a program of this task may write others."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "vocabulary", tuple(self.vocabulary))
@@ -169,9 +171,12 @@ class SequenceTask:
     def events(self, inputs: Iterable[Any]) -> Events:
         """The prediction events of these inputs, in their order."""
         inputs = list(inputs)
-        prompts, answers = self.prompts(inputs), self.answers(inputs)
+        return self.events_of(inputs, self.answers(inputs))
+
+    def events_of(self, inputs: Sequence[Any], answers: Iterable[Sequence[str]]) -> Events:
+        """The prediction events of these inputs with these answers, which may be those of a program."""
         pairs = zip(inputs, answers, strict=True)
-        events = Events.of(prompts, [self._tokens(source, answer) for source, answer in pairs])
+        events = Events.of(self.prompts(inputs), [self._tokens(source, answer) for source, answer in pairs])
         length = events.tokens.shape[1]
         if length > self.positions:
             raise InvalidConfig(f"an example takes {length} positions of {self.positions}; raise `positions`")

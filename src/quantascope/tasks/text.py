@@ -8,6 +8,7 @@ from typing import NamedTuple
 from quantascope.quanta.properties import Properties
 from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.events import Events
+from quantascope.tasks.packaged import PackagedData
 from quantascope.tasks.task import Roles
 
 HELD_OUT_EVERY = 10
@@ -70,6 +71,10 @@ class TextTask:
     """The token that stands for whatever the tokenizer does not know."""
     pool: Callable[[int, int], Sequence[TextExample]] | None = None
     probes: Callable[[Sequence[TextExample]], Properties] | None = None
+    describe: Callable[[Sequence[TextExample]], Properties] | None = None
+    """The property table of examples; without it, text is described by its tokens."""
+    data: Callable[[], PackagedData] | None = None
+    """The data that the panels come from, if they are on every machine; a run records which."""
 
     @property
     def reported(self) -> tuple[str, ...]:
@@ -110,8 +115,8 @@ class TextTask:
         return tuple(self.vocabulary[token] for one in inputs for token in one.answer)
 
     def properties(self, inputs: Sequence[TextExample]) -> Properties | None:
-        """None: text is described by its tokens."""
-        return None
+        """The table of these examples, if there is one."""
+        return None if self.describe is None else self.describe(inputs)
 
     def parse(self, text: str) -> TextExample:
         """What a person types, with the answer of the data if the prompt is in it."""

@@ -1,6 +1,7 @@
 """One training loop for every model, and the trajectories that it keeps."""
 
-from quantascope.training.audit import Finding, audit
+from quantascope.training.audit import audit
+from quantascope.training.finding import Finding
 from quantascope.training.history import History
 from quantascope.training.hub_audit import audit_hub
 from quantascope.training.loop import Evaluation, Pace, TrainingConfig, train

@@ -8,14 +8,11 @@ given, a series in reverse. Where a run oscillates as far as it moves, distances
 audit reports none.
 """
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, SupportsFloat
+from typing import SupportsFloat
 
 import numpy as np
-import scipy.stats
 import torch
 from torch import Tensor
 
@@ -26,29 +23,15 @@ from quantascope.training.checkpoint_files import SAFE, Shards, require_complete
 from quantascope.training.checkpoint_names import find_checkpoints
 from quantascope.training.checkpoint_tensors import Layout, difference, join, layout_of, read_shard
 from quantascope.training.digest import tensor_digest
-from quantascope.training.order import exchanged, lineages, oscillation, standing_aside
-from quantascope.training.sketch import Sketch, distances, norms, products, sketch
+from quantascope.training.finding import Finding
+from quantascope.training.order import oscillation
+from quantascope.training.placement import Member, out_of_place
+from quantascope.training.reversal import reversed_series
+from quantascope.training.sketch import distances, sketch
 from quantascope.training.trajectory import Trajectory, own_files
-
-JUMP = 10.0
-"""An interval is a jump if its speed is this many times that of both its neighbours."""
-REVERSED, SURELY = 0.9, 1e-3
-"""A series is in reverse if its losses rise at nearly every step, or so that chance would do it this rarely."""
-FEWEST_LOSSES = 4
-OSCILLATES = 0.1
-"""If more of the triangles of neighbours are broken, a run oscillates, and its loss may rise as it is."""
 
 Losses = Callable[[dict[str, Tensor]], SupportsFloat] | Sequence[SupportsFloat] | np.ndarray
 """The loss of a checkpoint's tensors, or the loss of each checkpoint in the order of steps."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that is wrong with a trajectory."""
-
-    kind: str
-    step: int | None
-    says: str
 
 
 def audit(
@@ -74,7 +57,7 @@ def audit(
     if not found:
         Trajectory.open(folder)  # says that there is nothing
     findings = [*_doubled(found), *missing_steps(sorted(found), sorted(expected)), *_origins(Path(folder), found)]
-    members: list[_Member] = []
+    members: list[Member] = []
     first: Layout | None = None
     for step, candidates in found.items():
         try:
@@ -88,23 +71,13 @@ def audit(
             continue
         findings += wrong
         members += [member] if member else []
-    findings += [*_identical(members), *_identical_shards(members), *_out_of_place(members)]
+    findings += [*_identical(members), *_identical_shards(members), *out_of_place(members)]
     return [*findings, *_reversed(list(found), members, losses)]
-
-
-@dataclass(frozen=True, eq=False)
-class _Member:
-    step: int
-    digest: str
-    sketch: Sketch
-    loss: float | None
-    shards: Mapping[str, str] = field(default_factory=dict)
-    """Digest of each shard by its name."""
 
 
 def _read(
     step: int, shards: Shards, *, pickles: bool, losses: Losses | None
-) -> tuple[_Member | None, Layout, list[Finding]]:
+) -> tuple[Member | None, Layout, list[Finding]]:
     require_complete(shards)
     parts = [read_shard(shard, pickles=pickles) for shard in shards]
     tensors = join(parts, shards)
@@ -115,7 +88,7 @@ def _read(
         return None, layout_of(tensors), [*findings, Finding("non-finite", step, says)]
     by_shard = {shard.name: tensor_digest(part) for shard, part in zip(shards, parts, strict=True)}
     loss = float(losses(tensors)) if callable(losses) else None
-    member = _Member(step, tensor_digest(tensors), sketch(tensors), loss, by_shard if len(shards) > 1 else {})
+    member = Member(step, tensor_digest(tensors), sketch(tensors), loss, by_shard if len(shards) > 1 else {})
     return member, layout_of(tensors), findings
 
 
@@ -174,7 +147,7 @@ def missing_steps(steps: list[int], expected: list[int]) -> list[Finding]:
     return [Finding("missing step", step, f"step {step} is missing") for step in sorted({*expected} - {*steps})]
 
 
-def _identical(members: list[_Member]) -> list[Finding]:
+def _identical(members: list[Member]) -> list[Finding]:
     seen: dict[str, int] = {}
     findings = []
     for member in members:
@@ -185,7 +158,7 @@ def _identical(members: list[_Member]) -> list[Finding]:
     return findings
 
 
-def _identical_shards(members: list[_Member]) -> list[Finding]:
+def _identical_shards(members: list[Member]) -> list[Finding]:
     """Shards that are the same at two steps, in checkpoints that are not.
 
     A shard of frozen weights is the same at every step; one that is the same at some and not at others is not.
@@ -195,7 +168,7 @@ def _identical_shards(members: list[_Member]) -> list[Finding]:
         having = [member for member in members if name in member.shards]
         if len({member.shards[name] for member in having}) == 1:
             continue
-        seen: dict[str, _Member] = {}
+        seen: dict[str, Member] = {}
         for member in having:
             same = seen.setdefault(member.shards[name], member)
             if same.digest != member.digest:
@@ -204,76 +177,7 @@ def _identical_shards(members: list[_Member]) -> list[Finding]:
     return findings
 
 
-def _out_of_place(members: list[_Member]) -> list[Finding]:
-    """Members of other runs, then what is wrong with the order of the rest.
-
-    Weights that are there twice are left out: which of the two steps they belong to is not known.
-    """
-    digests = [member.digest for member in members]
-    members = [member for member in members if digests.count(member.digest) == 1]
-    if len(members) < 2:
-        return []
-    runs = lineages(products([one.sketch for one in members]), members[0].sketch.entries)
-    main = _main_run(runs, len(members))
-    others = [run for run in runs if run is not main]
-    findings = [_of_another_run([members[at].step for at in run], members[main[0]].step) for run in others]
-    members = [members[at] for at in main]
-    sketches = [one.sketch for one in members]
-    far = distances(sketches)
-    steps = [member.step for member in members]
-    order = np.arange(len(members))
-    for pair in exchanged(far, norms(sketches)):
-        order[[pair.first, pair.second]] = order[[pair.second, pair.first]]
-        one, other = sorted((steps[pair.first], steps[pair.second]))
-        says = (
-            f"steps {one} and {other} seem to be exchanged: of the triangles with their neighbours {pair.broken} "
-            f"are broken, and {pair.broken - pair.mended} if they change places"
-        )
-        findings.append(Finding("exchanged", one, says))
-    far = far[np.ix_(order, order)]
-    aside = standing_aside(far)
-    for at in aside:
-        over = far[at - 1, at] + far[at, at + 1]
-        times = over / far[at - 1, at + 1]
-        says = f"step {steps[at]} stands aside: the way over it is {times:.1f} times the way past it"
-        findings.append(Finding("out of place", steps[at], says))
-    return [
-        *findings,
-        *_jumps(np.array(steps), np.diag(far, 1), {steps[at + after] for at in aside for after in (0, 1)}),
-    ]
-
-
-def _main_run(runs: list[list[int]], members: int) -> list[int]:
-    """The run to which the others are compared: that of the first member, unless it is a small part."""
-    first = next(run for run in runs if 0 in run)
-    return first if len(first) >= max(2, members / 4) else runs[0]
-
-
-def _of_another_run(steps: list[int], main: int) -> Finding:
-    if len(steps) == 1:
-        says = f"step {steps[0]} is of another run: its weights have nothing in common with those of step {main}"
-    else:
-        says = (
-            f"steps {steps[0]} to {steps[-1]} ({len(steps)} checkpoints) are of another run: their weights have "
-            f"nothing in common with those of step {main}"
-        )
-    return Finding("other run", steps[0], says)
-
-
-def _jumps(steps: np.ndarray, way: np.ndarray, known: set[int]) -> list[Finding]:
-    """Breaks between two stretches: intervals much faster than those beside them."""
-    findings = []
-    speed = way / np.maximum(np.diff(steps), 1)
-    for index in range(1, len(speed)):
-        nearby = float(speed[[index - 1, *([index + 1] if index + 1 < len(speed) else [])]].max())
-        step = int(steps[index + 1])
-        if nearby > 0 and speed[index] > JUMP * nearby and step not in known:
-            says = f"the way to step {step} is {speed[index] / nearby:.1f} times as fast as beside it"
-            findings.append(Finding("jump", step, says))
-    return findings
-
-
-def _reversed(steps: list[int], members: list[_Member], losses: Losses | None) -> list[Finding]:
+def _reversed(steps: list[int], members: list[Member], losses: Losses | None) -> list[Finding]:
     """A series whose loss rises from first to last as a whole."""
     if losses is None:
         return []
@@ -284,33 +188,6 @@ def _reversed(steps: list[int], members: list[_Member], losses: Losses | None) -
     if len(losses) != len(steps):
         raise InvalidConfig(f"there are {len(losses)} losses for {len(steps)} checkpoints; give one for each")
     return reversed_series(steps, [float(loss) for loss in losses], turning=turning)
-
-
-def reversed_series(steps: Sequence[int], losses: Sequence[float], *, turning: float = 0.0) -> list[Finding]:
-    """What losses in the order of steps say: one finding if they rise from first to last as a whole.
-
-    Where most of the way is `turning` back and forth, a loss may rise as it is, and nothing is said.
-
-    >>> [finding.kind for finding in reversed_series([0, 1, 2, 3], [1.0, 2.0, 3.0, 4.0])]
-    ['reversed']
-    """
-    values = [loss for loss in losses if math.isfinite(loss)]
-    if len(values) < FEWEST_LOSSES or len(set(values)) == 1 or values[-1] <= values[0]:
-        return []
-    rank, chance = _rank_correlation(values)
-    if (rank <= REVERSED and chance >= SURELY) or turning > OSCILLATES:
-        return []
-    says = (
-        f"the loss rises from {values[0]:.3g} at step {min(steps)} to {values[-1]:.3g} at step {max(steps)} (rank "
-        f"correlation with the steps {rank:.2f}): the series seems to be in reverse"
-    )
-    return [Finding("reversed", None, says)]
-
-
-def _rank_correlation(values: list[float]) -> tuple[float, float]:
-    """Kendall's correlation with the order, and how likely chance gives one as large."""
-    found: Any = scipy.stats.kendalltau(np.arange(len(values)), np.array(values))
-    return float(found.statistic), float(found.pvalue)
 
 
 def _finite(tensor: Tensor) -> bool:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from quantascope.runs.errors import InvalidConfig
-from quantascope.training.audit import Finding, missing_steps
+from quantascope.training.audit import missing_steps
 from quantascope.training.checkpoint_files import INDEX, PICKLED, SAFE, SHARD, WeightFile, is_weights
 from quantascope.training.checkpoint_names import by_step
+from quantascope.training.finding import Finding
 
 _STEP = re.compile(r"(step|iter|checkpoint|ckpt)\w*?[-_=. ]*\d", re.IGNORECASE)
 

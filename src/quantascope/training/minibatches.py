@@ -33,9 +33,13 @@ class Minibatches:
 
     def __call__(self, step: int) -> Events:
         """The batch of the update that follows `step` updates."""
+        return self.events.taken(self.examples(step))
+
+    def examples(self, step: int) -> Int[Tensor, " size"]:
+        """Its examples by their numbers."""
         epoch, turn = divmod(step, len(self.events) // self.size)
         order = _order(len(self.events), self.seed, epoch)[turn * self.size : (turn + 1) * self.size]
-        return self.events.taken(order.to(self.events.tokens.device))
+        return order.to(self.events.tokens.device)
 
 
 @lru_cache(maxsize=2)

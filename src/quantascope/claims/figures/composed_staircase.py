@@ -14,7 +14,7 @@ from quantascope.theory import conditional_losses, nand_path, staircase
 
 def draw(reproduction: Reproduction) -> Figure:
     """One task on its staircase, the plateaus of all tasks, and the forecast of the modes."""
-    stairs = [Staircase(run) for run in reproduction.evidence.values()]
+    stairs = [Staircase(run, reproduction.config.definitions) for run in reproduction.evidence.values()]
     figure, (curve, plateaus, forecast) = panels(3)
     _curve(curve, stairs[0])
     _plateaus(plateaus, stairs)
@@ -28,10 +28,10 @@ def _curve(axes: Axes, stairs: Staircase) -> None:
     axes.plot(step, np.delete(run.task_loss, chosen, axis=1), color=GREY, linewidth=0.4, alpha=0.6)
     axes.plot([], [], color=GREY, linewidth=0.8, label="other tasks")
     axes.plot(step, run.loss, color=VERMILLION, linewidth=1.8, label="weighted mean")
-    axes.plot(step, run.task_loss[:, chosen], color=BLUE, linewidth=1.5, label="most frequent task")
+    axes.plot(step, run.task_loss[:, chosen], color=BLUE, linewidth=1.5, label="highlighted task")
     axes.plot(step, _foretold(stairs), color="black", linewidth=1, linestyle="-.", label="its Q-dynamics")
     axes.axhline(0.5, color="black", linewidth=0.8, linestyle=":", label="1/2 bit")
-    for crossing in (stairs.private[chosen], stairs.shared[chosen]):
+    for crossing in (stairs.private[chosen], stairs.shared_crossing):
         axes.axvline(crossing, color=BLUE, linewidth=0.8, linestyle="--")
     axes.plot([], [], color=BLUE, linewidth=0.8, linestyle="--", label="80 % of a mode")
     axes.set(xlabel="training step", ylabel="held-out loss (bits)", ylim=(0, 1.35), xlim=(0, step[-1]))
@@ -59,7 +59,7 @@ def _plateaus(axes: Axes, stairs: list[Staircase]) -> None:
         axes.hlines(np.median(values), index - 0.3, index + 0.3, color=ORANGE, linewidth=2)
     axes.axhline(0.5, color="black", linewidth=0.8, linestyle=":")
     axes.scatter([], [], s=8, color=GREY, label="task")
-    axes.scatter([], [], s=30, color=BLUE, label="most frequent task")
+    axes.scatter([], [], s=30, color=BLUE, label="highlighted task")
     axes.plot([], [], color=ORANGE, linewidth=2, label="median of tasks")
     axes.set(xlabel="run", ylabel="loss between crossings (bits)", xticks=range(len(stairs)), ylim=(0, 1))
     axes.legend(loc="upper right")

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from quantascope.claims.claim import Reproduction
-from quantascope.claims.figures.recovered_qmodel import COLOURS
+from quantascope.claims.figures.recovered_qmodel import colours, shifts
 from quantascope.claims.message_interventions import KINDS, PANEL, strongest
 from quantascope.claims.recovered_models import FittedSource
 from quantascope.claims.result import Result
@@ -28,7 +28,7 @@ def draw(reproduction: Reproduction) -> Figure:
 
 def _costs(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
     for row, (_, which) in enumerate(KINDS.values()):
-        for shift, (preset, colour) in zip((-0.14, 0.14), COLOURS.items(), strict=True):
+        for shift, (preset, colour) in shifts(evidence, 0.14):
             for place, fitted in enumerate(evidence.values()):
                 found = strongest(which(intervention_effects(fitted.of(preset)[0], PANEL)))
                 if found is None:
@@ -49,9 +49,11 @@ def _costs(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
 
 def _words(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
     first = next(iter(evidence.values()))
-    lost = {preset: intervention_effects(first.of(preset)[0], PANEL).deleted.by_word() for preset in COLOURS}
+    lost = {
+        preset: intervention_effects(first.of(preset)[0], PANEL).deleted.by_word() for preset in colours(evidence)
+    }
     shown = sorted(lost["faithful"], key=lambda word: -max(abs(by[word]) for by in lost.values()))[:MOST_WORDS]
-    for shift, (preset, colour) in zip((-0.2, 0.2), COLOURS.items(), strict=True):
+    for shift, (preset, colour) in shifts(evidence, 0.2):
         axes.barh([row + shift for row in range(len(shown))], [lost[preset][word] for word in shown],
                   height=0.38, color=colour, label=preset)  # fmt: skip
     axes.axvline(0, color="black", linewidth=0.8)
@@ -63,7 +65,7 @@ def _words(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
 
 def _channels(axes: Axes, result: Result, evidence: Mapping[str, FittedSource]) -> None:
     first = next(iter(evidence.values()))
-    for place, (preset, colour) in enumerate(COLOURS.items()):
+    for place, (preset, colour) in enumerate(colours(evidence).items()):
         prefix = "" if preset == "faithful" else "distilled_"
         same, chance = (result.figures.get(f"{prefix}{key}") for key in ("edge_agreement", "edge_chance"))
         counts = [len(run.model.channels.edges) for run in first.of(preset)]

@@ -11,7 +11,7 @@ from quantascope.report.figures.style import panels
 def draw(reproduction: Reproduction) -> Figure:
     """Acquisition time of the factors of all sources, at the finest threshold, against what should order them."""
     config, sources = reproduction.config, list(reproduction.evidence.values())
-    found = [source.discovery("gradient", min(config.thresholds)) for source in sources]
+    found = [source.discovery("gradient", min(config.thresholds), starts=config.starts) for source in sources]
     demand = np.concatenate([one.factors.demand for one in found])
     complexity = np.concatenate([one.complexity for one in found])
     figure, axes = panels(3)

@@ -1,6 +1,7 @@
 """Figure of the recover-quanta claim."""
 
 from collections.abc import Mapping
+from typing import get_args
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -17,15 +18,17 @@ def draw(reproduction: Reproduction) -> Figure:
     """Curves of the first source under both rules, what each accounts for, the null, and the map of supports."""
     config, evidence = reproduction.config, reproduction.evidence
     first = next(iter(evidence.values()))
-    heights = (3.7, map_height(len(first.discovery("path", config.threshold).factors)))
+    by_rule = {
+        rule: first.discovery(rule, config.threshold, config.panel, config.starts) for rule in get_args(Rule)
+    }
+    heights = (3.7, map_height(len(by_rule["path"].factors)))
     figure = Figure(figsize=(13, sum(heights)))
     grid = figure.add_gridspec(2, 4, height_ratios=heights)
     for column, rule in enumerate(("gradient", "path")):
-        found = first.discovery(rule, config.threshold)
-        acquisition_panel(figure.add_subplot(grid[0, column]), found, letter="ab"[column])
+        acquisition_panel(figure.add_subplot(grid[0, column]), by_rule[rule], letter="ab"[column])
     _completeness(figure.add_subplot(grid[0, 2]), config, evidence)
     _discreteness(figure.add_subplot(grid[0, 3]), reproduction.result.figures)
-    map_panel(figure.add_subplot(grid[1, :]), first.discovery("path", config.threshold), letter="e")
+    map_panel(figure.add_subplot(grid[1, :]), by_rule["path"], letter="e")
     return figure
 
 

@@ -6,13 +6,24 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from quantascope.claims.claim import Reproduction
-from quantascope.claims.recovered_models import FittedSource
+from quantascope.claims.recovered_models import FittedSource, presets_of
 from quantascope.claims.recovered_qmodel import seen
+from quantascope.qmodel.recovered.config import FitPreset
 from quantascope.qmodel.recovered.fidelity import parameter_share, through_time
-from quantascope.qmodel.recovered.fit import FitPreset
 from quantascope.report.figures.style import BLUE, GREY, ORANGE, panels, title
 
 COLOURS: dict[FitPreset, str] = {"faithful": ORANGE, "distilled": BLUE}
+
+
+def colours(evidence: Mapping[str, FittedSource]) -> dict[FitPreset, str]:
+    """The colours of the presets that were fitted."""
+    return {preset: COLOURS[preset] for preset, _ in presets_of(evidence)}
+
+
+def shifts(evidence: Mapping[str, FittedSource], reach: float) -> list[tuple[float, tuple[FitPreset, str]]]:
+    """Where the points of each preset stand beside a line, with its colour."""
+    shown = list(colours(evidence).items())
+    return list(zip((-reach, reach) if len(shown) > 1 else (0.0,), shown, strict=True))
 
 
 def draw(reproduction: Reproduction) -> Figure:
@@ -34,7 +45,7 @@ def _fidelity(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
     }
     beside = {"token accuracy": "token_accuracy", "greedy exact": "exact_accuracy"}
     for row, (label, value) in enumerate(rows.items()):
-        for shift, (preset, colour) in zip((-0.14, 0.14), COLOURS.items(), strict=True):
+        for shift, (preset, colour) in shifts(evidence, 0.14):
             values = [100 * value(seen(run, "test")) for fitted in evidence.values() for run in fitted.of(preset)]
             axes.scatter(values, [row + shift] * len(values), s=22, color=colour, alpha=0.8, linewidths=0,
                          label=preset if row == 0 else None)  # fmt: skip
@@ -52,7 +63,7 @@ def _fidelity(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
 
 
 def _through_time(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
-    for preset, colour in COLOURS.items():
+    for preset, colour in colours(evidence).items():
         for place, fitted in enumerate(evidence.values()):
             table = through_time(fitted.of(preset)[0])
             label = preset if place == 0 else None
@@ -71,7 +82,7 @@ def _through_time(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
 
 
 def _cost(axes: Axes, evidence: Mapping[str, FittedSource]) -> None:
-    for preset, colour in COLOURS.items():
+    for preset, colour in colours(evidence).items():
         found = [run for fitted in evidence.values() for run in fitted.of(preset)]
         axes.scatter(
             [seen(run, "test").active_writers for run in found],

@@ -44,17 +44,22 @@ def _against(axes: Axes, found: list[Explained]) -> None:
 
 
 def _gains(axes: Axes, evidence: Mapping[str, ExplainedSource]) -> None:
-    rows = {
-        "supports of factors": [(source.factors, QUANTUM) for source in evidence.values()],
-        "gates, faithful": [(source.models["faithful"][0], QUANTUM) for source in evidence.values()],
-        "gates, distilled": [(source.models["distilled"][0], QUANTUM) for source in evidence.values()],
-        "writers, faithful": [(source.models["faithful"][0], WRITER) for source in evidence.values()],
-        "writers, distilled": [(source.models["distilled"][0], WRITER) for source in evidence.values()],
-    }
-    for row, found in enumerate(rows.values()):
+    sources = list(evidence.values())
+    rows = {"supports of factors": [(source.factors, QUANTUM) for source in sources]}
+    for kind, units in ((QUANTUM, "gates"), (WRITER, "writers")):
+        for preset in sources[0].models:
+            rows[f"{units}, {preset}"] = [(source.models[preset][0], kind) for source in sources]
+    for row, (label, found) in enumerate(rows.items()):
         values = pl.concat([one.kind(kind)["gain"] for one, kind in found]).to_numpy()
         spread = np.random.default_rng(row).uniform(-0.22, 0.22, len(values))
-        axes.scatter(values, row + spread, s=9, color=BLUE if row > 2 else ORANGE, alpha=0.6, linewidths=0)
+        axes.scatter(
+            values,
+            row + spread,
+            s=9,
+            color=BLUE if label.startswith("writers") else ORANGE,
+            alpha=0.6,
+            linewidths=0,
+        )
         if len(values):
             axes.plot([np.median(values)] * 2, [row - 0.32, row + 0.32], color="black", linewidth=1.4)
     axes.axvline(0, color="black", linewidth=0.8)

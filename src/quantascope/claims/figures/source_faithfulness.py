@@ -7,10 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from quantascope.claims.claim import Reproduction
-from quantascope.claims.figures.recovered_qmodel import COLOURS
-from quantascope.claims.recovered_models import FittedSource
+from quantascope.claims.figures.recovered_qmodel import shifts
+from quantascope.claims.recovered_models import FittedSource, presets_of
 from quantascope.claims.source_faithfulness import compared
-from quantascope.qmodel.recovered.fit import FitPreset
+from quantascope.qmodel.recovered.config import FitPreset
 from quantascope.qmodel.recovered.source_effects import KINDS, Comparison
 from quantascope.report.figures.style import panels, title
 
@@ -21,7 +21,7 @@ def draw(reproduction: Reproduction) -> Figure:
     figure, (left, middle, right) = panels(3, width=4.0, height=3.4)
     first = next(iter(evidence.values()))
     shown: tuple[tuple[Axes, str, FitPreset], ...] = ((left, "a", "faithful"), (middle, "b", "distilled"))
-    for axes, letter, preset in shown:
+    for axes, letter, preset in shown[: len(presets_of(evidence))]:
         _pairs(axes, compared(first.of(preset)[0], every), letter, preset)
     _correlations(right, evidence, every)
     return figure
@@ -44,7 +44,7 @@ def _pairs(axes: Axes, found: Comparison, letter: str, preset: FitPreset) -> Non
 
 def _correlations(axes: Axes, evidence: Mapping[str, FittedSource], every: int) -> None:
     for row, kind in enumerate(KINDS):
-        for shift, (preset, colour) in zip((-0.13, 0.13), COLOURS.items(), strict=True):
+        for shift, (preset, colour) in shifts(evidence, 0.13):
             values = [compared(fitted.of(preset)[0], every).correlation(kind) for fitted in evidence.values()]
             label = preset if row == 0 else None
             axes.scatter(

@@ -7,7 +7,7 @@ acquisition and a complexity; what random sets show as well is a property of the
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from quantascope.discovery.factors import Factors
 from quantascope.runs.errors import InvalidConfig
@@ -49,3 +49,37 @@ def random_packets(
         else:
             raise InvalidConfig(f"no {size} events of layer {layer} have credit; measure a source that learned")
     return Factors(layer=factors.layer, supports=supports, curves=curves, explained=np.zeros(len(factors)))
+
+
+def context_packets(
+    factors: Factors,
+    values: Float[np.ndarray, "layers events intervals"],
+    groups: Int[np.ndarray, " events"],
+    rng: np.random.Generator,
+) -> Factors:
+    """In place of each factor as many events of every group, drawn at random, with their own mean curve.
+
+    Factors whose drawn events have no credit together are left out.
+
+    >>> values = np.array([[[1.0, 0.0], [0.0, 2.0], [4.0, 4.0]]])
+    >>> factor = Factors(
+    ...     layer=np.array([0]),
+    ...     supports=np.array([[True, True, False]]),
+    ...     curves=np.array([[1.0, 0.0]]),
+    ...     explained=np.array([0.5]),
+    ... )
+    >>> context_packets(factor, values, np.array([0, 0, 1]), np.random.default_rng(0)).supports
+    array([[ True,  True, False]])
+    """
+    order = np.argsort(groups, kind="stable")
+    supports, curves = np.zeros_like(factors.supports), np.zeros_like(factors.curves)
+    for factor, layer in enumerate(factors.layer.tolist()):
+        supports[factor, order] = factors.supports[factor, np.lexsort((rng.random(len(groups)), groups))]
+        curves[factor] = np.maximum(values[layer, supports[factor]].mean(0, dtype=np.float64), 0)
+    kept = curves.any(1)
+    return Factors(
+        layer=factors.layer[kept],
+        supports=supports[kept],
+        curves=curves[kept],
+        explained=np.zeros(int(kept.sum())),
+    )

@@ -12,8 +12,8 @@ from quantascope.tasks.events import Events
 def causal_lm_losses(model: Any, batch: Events | Int[Tensor, "rows length"]) -> Float[Tensor, " events"]:
     """Cross-entropy of every event, in nats.
 
-    In a batch of tokens every row is whole, and every token but its first is an event. For a priority field,
-    attention must be eager: the fused kernels cannot be differentiated twice.
+    In a batch of tokens every row is whole, and every token but its first is an event. Fused attention
+    cannot be differentiated twice; a priority field takes central differences there.
     """
     if isinstance(batch, Events):
         output = model(input_ids=batch.tokens, attention_mask=attention_mask(batch), use_cache=False)

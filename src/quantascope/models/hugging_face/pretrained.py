@@ -87,6 +87,12 @@ class _Outline:
         return next((one for one in (name, f"{self.body}.{name}", *renamed) if one in self.shapes), name)
 
 
+def outlined(file: Path) -> Any:
+    """The causal language model that a config.json describes, without weights: it takes no memory."""
+    with torch.device("meta"):
+        return _from_config(json.loads(_config_text(file.parent, file.name))).eval()
+
+
 _OTHER_CODE = ("attn_implementation", "_attn_implementation", "auto_map")
 """What a config.json may say to have transformers fetch or run code: kernels of the hub, classes in files."""
 
@@ -118,11 +124,11 @@ def _from_config(values: Mapping[str, Any], **asked: Any) -> Any:
         return transformers.AutoModelForCausalLM.from_config(config, **{"attn_implementation": "eager", **asked})
 
 
-def _config_text(folder: Path) -> str:
-    file = folder / "config.json"
+def _config_text(folder: Path, name: str = "config.json") -> str:
+    file = folder / name
     if not file.is_file():
         raise DamagedArtefact(
-            f"{folder} has no config.json, so it is no saved model; save checkpoints with save_pretrained, or "
+            f"{folder} has no {name}, so it is no saved model; save checkpoints with save_pretrained, or "
             "open them without read_pretrained"
         )
     with _one_line(str(file)):

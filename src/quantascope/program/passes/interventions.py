@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
+from quantascope.program.passes.afresh import spread
 from quantascope.program.passes.execute import Event, Observations
 from quantascope.program.passes.validate import Declaration
 from quantascope.program.plain_run import PlainRun, Replacement
@@ -96,7 +97,7 @@ def _spread(groups: list[list[Event]], count: int) -> Iterator[Event]:
     """About so many events, as many of each group, evenly over it."""
     each = max(2, count // len(groups))
     for events in groups:
-        yield from events[:: -(-len(events) // each)]
+        yield from spread(events, each)
 
 
 def _changes(event: Event, run: PlainRun, recipes: Recipes) -> Iterator[Change]:

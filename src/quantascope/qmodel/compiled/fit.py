@@ -1,6 +1,6 @@
 """A compiled Q-model that learns its program's task from the training inputs and the program's traces."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -15,13 +15,13 @@ from quantascope.qmodel.compiled.knowledge import Knowledge, measure_knowledge
 from quantascope.qmodel.compiled.program_task import ProgramTask, program_task
 from quantascope.qmodel.compiled.saved import load_qmodel, save_qmodel
 from quantascope.runs.accuracy import read_accuracy, write_accuracy
-from quantascope.runs.config import Config, NonNegativeFloat, Seed, Share
+from quantascope.runs.config import Config, NonNegativeFloat, Positive, Seed, Share
 from quantascope.runs.errors import DamagedArtefact
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory, read_run
 from quantascope.sources.user_file import check_named, keep_file
 from quantascope.tasks.events import Events
-from quantascope.training import Objective, OptimizerConfig, ScheduleConfig, TrainingConfig, train
+from quantascope.training import Minibatches, Objective, OptimizerConfig, ScheduleConfig, TrainingConfig, train
 from quantascope.training.footprint import check_training, count_parameters
 from quantascope.training.objective import GradientOf
 
@@ -30,12 +30,13 @@ ADAM = OptimizerConfig(name="adam", learning_rate=1e-2, epsilon=1e-5, weight_dec
 
 
 class CompiledLearner(Config):
-    """Training of a compiled Q-model: cross-entropy + gates + semantic values, full batch, messages under noise.
+    """Training of a compiled Q-model: cross-entropy + gates + semantic values, messages under noise.
 
     Under noise a quantum must say loudly what it found, and can say little else.
     """
 
     KIND: ClassVar[str] = "compiled Q-model"
+    LATER: ClassVar[tuple[str, ...]] = ("batch",)
 
     program: str = "english"
     trained_on: str = "training"
@@ -50,6 +51,8 @@ class CompiledLearner(Config):
     """Spread of the noise on messages while training."""
     noise_warmup: Share = 0.25
     """Share of the steps over which the noise rises to that spread; full noise at once costs generalization."""
+    batch: Positive | None = None
+    """Examples of an update; None for all."""
     seed: Seed = 0
 
     def noise_at(self, step: int) -> float:
@@ -78,6 +81,8 @@ PAPER_QMODEL = CompiledLearner(
 class CompiledRun:
     """A trained Q-model and its exact accuracy on the reported panels, under predicted and oracle routing.
 
+    What the program writes is what is exact, also where a task has exceptions.
+
     `knowledge` says how well it has learned its program; older runs do not. `program` is where the program is now.
     """
 
@@ -103,7 +108,7 @@ def learn_compiled(
     """Train, resume or read the Q-model of this config at `path`, on a device."""
     where = find_device(device)
     if not is_trained(path):
-        check_program_task(config, program_task(config.program))
+        check_program_task(config, program_task(config.program), where)
     run = RunDirectory.open(path, config)
     keep_file(run, config.program, KEPT_PROGRAM)
 
@@ -123,13 +128,15 @@ def is_trained(path: Path) -> bool:
     return (path / MODEL).exists() and (path / RESULT).exists()
 
 
-def check_program_task(config: CompiledLearner, taught: ProgramTask) -> None:
+def check_program_task(config: CompiledLearner, taught: ProgramTask, device: torch.device = CPU) -> None:
     """Refuse a program that does not write what its task asks for, before any training and any file of a run."""
     taught.check_outcomes(config.trained_on)
+    _batches(config, taught.supervision(config.trained_on))
     for panel in dict.fromkeys((config.trained_on, *taught.task.reported)):
         taught.supervision(panel)
     parameters = count_parameters(lambda: _build(config, taught))
-    check_training(parameters, config.training.optimizer, what=f"a Q-model of width={config.model.width}")
+    size = f"a Q-model of width={config.model.width}"
+    check_training(parameters, config.training.optimizer, what=size, device=device)
 
 
 def read_compiled(path: Path, *, program: str | None = None, device: str | torch.device = CPU) -> CompiledRun:
@@ -160,7 +167,7 @@ def _train(
     supervision = moved(taught.supervision(config.trained_on), device)
     train(
         supervised,
-        batches=lambda step: supervision,
+        batches=_batches(config, supervision),
         objective=compiled_objective(config),
         config=config.training,
         seed=config.seed,
@@ -168,6 +175,13 @@ def _train(
         progress=progress,
     )
     return supervised.eval()
+
+
+def _batches(config: CompiledLearner, supervision: Supervision) -> Callable[[int], Supervision]:
+    if config.batch is None:
+        return lambda step: supervision
+    chosen = Minibatches(supervision.events, config.batch, config.seed)
+    return lambda step: supervision.at(chosen.examples(step))
 
 
 def _build(config: CompiledLearner, taught: ProgramTask) -> SupervisedQModel:

@@ -80,7 +80,7 @@ def measure_knowledge(supervised: SupervisedQModel, taught: ProgramTask, trained
 
 def training_exact(model: torch.nn.Module, taught: ProgramTask, trained_on: str) -> float:
     """The share of its own training inputs that a Q-model answers exactly."""
-    return predict(model, taught.task.events(taught.task.panel(trained_on))).exact_accuracy
+    return predict(model, taught.supervision(trained_on).events).exact_accuracy
 
 
 def audit_exact(model: torch.nn.Module, taught: ProgramTask, trained_on: str) -> float | None:

@@ -1,4 +1,8 @@
-"""`ProgramTask`: a compiled program, its task, and labels that agree with the answers of the task."""
+"""`ProgramTask`: a compiled program, its task, and labels that agree with the answers of the task.
+
+Where a task has exceptions, the program writes other answers to some inputs. A Q-model is then taught what the
+program writes, and measured by it; a network that it guides learns the answers of the task.
+"""
 
 from dataclasses import dataclass
 from functools import cache
@@ -24,12 +28,30 @@ class ProgramTask:
     task: SequenceTask
 
     def supervision(self, panel: str) -> Supervision:
-        """The events of a panel with the program's labels, if the program writes the task's answers."""
+        """The events of a panel, along what the program writes, with its labels.
+
+        A program that does not write the task's answers is refused, unless the task has exceptions.
+        """
         inputs = self.task.panel(panel)
         trace = self.compiled.trace(inputs)  # first, since it ends a program that loops
+        if self.task.exceptions:
+            return Supervision.of(self._written(trace), trace.labels)
         events = self.task.events(inputs)
         self._check_answers(trace, events)
         return Supervision.of(events, trace.labels)
+
+    def events(self, panel: str) -> Events:
+        """The events of a panel that a network learns: along the answers of the task."""
+        return self.task.events(self.task.panel(panel))
+
+    def right(self, panel: str) -> list[bool]:
+        """Whether the program writes the answer of the task, for each input of a panel."""
+        inputs = self.task.panel(panel)
+        pairs = zip(self.compiled.trace(inputs).written(), self.task.answers(inputs), strict=True)
+        return [written == answer for written, answer in pairs]
+
+    def _written(self, trace: ProgramTrace) -> Events:
+        return self.task.events_of(trace.inputs, trace.written())
 
     def check_outcomes(self, panel: str) -> None:
         """Refuse a panel to be learned from on which a taught quantum finds what the audit domain did not show."""
@@ -60,13 +82,13 @@ class ProgramTask:
         written, answer = map(" ".join, pairs[smallest])
         raise WrongAnswer(
             f"the program writes '{written}', and the answer of its task is '{answer}'",
-            "mend the program, or `answer` of the task",
+            "mend the program, or `answer` of the task, or say that it has exceptions",
             state=State(smallest),
         )
 
 
 def program_task(program: str) -> ProgramTask:
-    """The lesson of a program, compiled once."""
+    """The task of a program with the program, compiled once."""
     return _program_task(find_program(program), find_task(program))
 
 

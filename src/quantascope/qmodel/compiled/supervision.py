@@ -27,6 +27,12 @@ class Supervision:
     eligible: Bool[Tensor, "quanta events"]
     outcome: Int[Tensor, "quanta events"]
 
+    def at(self, examples: Int[Tensor, " chosen"]) -> "Supervision":
+        """The part of some examples, as a minibatch has them."""
+        numbers = self.events.numbers(examples)
+        labels = (table[:, numbers] for table in (self.active, self.eligible, self.outcome))
+        return Supervision(self.events.taken(examples), *labels)
+
     @classmethod
     def of(cls, events: Events, labels: GateLabels) -> "Supervision":
         """The labels of a trace beside the events that it traced."""

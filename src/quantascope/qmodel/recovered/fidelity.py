@@ -9,7 +9,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
-from quantascope.discovery.discover import Discovery, held_out_panel
+from quantascope.discovery import assign
+from quantascope.discovery.discover import held_out_panel
 from quantascope.discovery.measure import measure_field
 from quantascope.models import Predictions, predict
 from quantascope.models.device import CPU, device_of
@@ -141,9 +142,8 @@ def parameter_share(run: RecoveredRun) -> float:
 def gate_fidelity(run: RecoveredRun, panel: str | None = None) -> float:
     """Mean F1 of the gates with the supports that the frozen curves assign on held-out events."""
     panel = held_out_panel(run.source, panel)
-    rule = run.config.rule
-    fields = [measure_field(run.source, rule, name) for name in ("training", panel)]
-    labels = Discovery(run.source, run.config.threshold, *fields).assigned.supports
+    held_out = measure_field(run.source, run.config.rule, panel)
+    labels = assign(run.replay.factors, held_out.values).supports
     gates = activity(run.model, run.source.events(panel)).gates
     both, sizes = (gates & labels).sum(1), gates.sum(1) + labels.sum(1)
     return float(np.divide(2 * both, sizes, out=np.zeros(len(both)), where=sizes > 0).mean())

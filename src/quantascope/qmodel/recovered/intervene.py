@@ -2,12 +2,13 @@
 
     delete-all            children receive no messages
     replace-all           children receive the messages of another example of the same shape
+    replace UNIT          children receive those of one quantum from another example
     delete A->B           the channel from quantum A to quantum B carries nothing
     ablate UNIT           a quantum never runs, or a writer never writes
     force UNIT            a quantum always runs
 
 In the source, an intervention on a unit adds to the stream what it changes in the unit's message, and the later
-blocks run on. Channels are the Q-model's own: the source has no counterpart to them.
+blocks run on. Channels and what they carry are the Q-model's own: the source has no counterpart to them.
 """
 
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ from quantascope.qmodel.recovered.interventions import (
     effect,
     force_gate,
     replace_all,
+    replace_one,
 )
 from quantascope.qmodel.recovered.model import RecoveredQModel
 from quantascope.qmodel.recovered.source_effects import source_effect
@@ -35,7 +37,7 @@ from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.events import Events
 
 ARROW = "->"
-KINDS = ("delete-all", "replace-all", "delete", "ablate", "force")
+KINDS = ("delete-all", "replace-all", "delete", "replace", "ablate", "force")
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,31 +119,54 @@ def _events_of(run: RecoveredRun, text: str) -> Events:
 
 
 def _intervention(run: RecoveredRun, asked: str, events: Events) -> Intervention:
-    kind, _, unit = asked.partition(" ")
     model = run.model
+    found = planned(model, asked, events)
+    inside = effect(model, events, found.surgery)
+    if found.quantum is None:
+        return Intervention(found.title, inside, None)
+    beside = source_effect(model, run.source.model(), events, found.surgery, found.quantum)
+    return Intervention(found.title, inside, beside)
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """An intervention before it is made; `quantum` is the one whose message it changes in the source too."""
+
+    title: str
+    surgery: Surgery
+    quantum: int | None = None
+
+
+def planned(model: RecoveredQModel, asked: str, events: Events) -> Planned:
+    """The intervention that a person asks for."""
+    kind, _, unit = asked.partition(" ")
     if kind == "delete-all":
-        return Intervention("all messages deleted", effect(model, events, delete_all(model)), None)
+        return Planned("all messages deleted", delete_all(model))
     if kind == "replace-all":
-        return Intervention("all messages replaced", effect(model, events, replace_all(model, events)), None)
+        return Planned("all messages replaced", replace_all(model, events))
     if kind == "delete":
         parent, child = _channel(model, unit)
         title = f"channel {model.names[parent]} {ARROW} {model.names[child]} deleted"
-        return Intervention(title, effect(model, events, delete_one(model, parent, child)), None)
+        return Planned(title, delete_one(model, parent, child))
+    if kind == "replace":
+        return Planned(f"messages of {unit} replaced", replace_one(model, events, _quantum(model, kind, unit)))
     surgery, quantum = _unit_surgery(model, kind, unit)
-    title = f"{unit} {'ablated' if kind == 'ablate' else 'forced open'}"
-    inside = effect(model, events, surgery)
-    return Intervention(title, inside, source_effect(model, run.source.model(), events, surgery, quantum))
+    return Planned(f"{unit} {'ablated' if kind == 'ablate' else 'forced open'}", surgery, quantum)
 
 
 def _unit_surgery(model: RecoveredQModel, kind: str, unit: str) -> tuple[Surgery, int]:
     if kind not in ("ablate", "force"):
         raise InvalidConfig(f"there is no intervention '{kind}'; there are {', '.join(KINDS)}")
-    if unit in model.names:
-        quantum = model.names.index(unit)
-        return (ablate_quantum if kind == "ablate" else force_gate)(quantum), quantum
     for quantum, writers in enumerate(model.writer_names):
         if unit in writers and kind == "ablate":
             return ablate_writer(model, quantum, writers.index(unit)), quantum
+    quantum = _quantum(model, kind, unit)
+    return (ablate_quantum if kind == "ablate" else force_gate)(quantum), quantum
+
+
+def _quantum(model: RecoveredQModel, kind: str, unit: str) -> int:
+    if unit in model.names:
+        return model.names.index(unit)
     known = ", ".join(model.names[:3])
     raise InvalidConfig(
         f"there is no unit '{unit}' to {kind}; quanta are {known}, …, writers {_some_writers(model)}"

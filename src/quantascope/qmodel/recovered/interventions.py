@@ -6,7 +6,7 @@ events of one example hang together.
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -102,6 +102,14 @@ def replace_all(model: RecoveredQModel, events: Events, *, seed: int = 0) -> Sur
     device = device_of(model)
     partner = partner_rows(events, seed=seed).to(device)
     return Surgery(received=model.run(events.to(device)).message[:, partner])
+
+
+@torch.no_grad()
+def replace_one(model: RecoveredQModel, events: Events, quantum: int, *, seed: int = 0) -> Surgery:
+    """The children of one quantum receive its messages of another example, as in `replace_all`."""
+    senders = torch.zeros(len(model.layers), dtype=torch.bool, device=device_of(model))
+    senders[quantum] = True
+    return replace(replace_all(model, events, seed=seed), senders=senders)
 
 
 def ablate_quantum(quantum: int) -> Surgery:

@@ -14,6 +14,7 @@ The last four grow in over a share of the updates.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Bool, Float
@@ -92,6 +93,12 @@ class ReplayedCheckpoint:
         """What each gate label counts."""
         return class_weights(self.supports, self.labelled.expand_as(self.supports))
 
+    @cached_property
+    def gate_weights_by_inactive(self) -> Float[Tensor, "quanta events"]:
+        """The same with each quantum counting as twice its share of inactive events."""
+        inactive = 1 - self.supported[:, self.labelled].mean(1, keepdim=True)
+        return 2 * inactive * self.gate_weights
+
 
 class Ramp(Config):
     """Grows linearly from 0 to 1, from one share of the updates on and over another.
@@ -110,7 +117,12 @@ class Ramp(Config):
 
 
 class RecoveryLoss(Config):
-    """Weights of the terms; the defaults are those of the paper's model, its ramps as shares of 5,000 updates."""
+    """Weights of the terms; the defaults are those of the paper's model, its ramps as shares of 5,000 updates.
+
+    Gates of all quanta count alike; in the paper's code each as its inactive events (`gates_by="inactive"`).
+    """
+
+    LATER: ClassVar[tuple[str, ...]] = ("gates_by",)
 
     reconstruction: NonNegativeFloat = 1.0
     predictions: NonNegativeFloat = 0.7
@@ -123,6 +135,7 @@ class RecoveryLoss(Config):
     gate_entropy_ramp: Ramp = Ramp(begin=0.11, over=0.055)
     sparsity_ramp: Ramp = Ramp()
     channel_entropy_ramp: Ramp = Ramp(begin=0.5)
+    gates_by: Literal["quantum", "inactive"] = "quantum"
 
     def terms(self, steps: int) -> dict[str, Callable[[RecoveredExecution, ReplayedCheckpoint, int], Tensor]]:
         """The terms by name, for the training loop."""
@@ -133,7 +146,7 @@ class RecoveryLoss(Config):
         return {
             "reconstruction": lambda done, batch, step: self.reconstruction * reconstruction_error(done, batch),
             "predictions": lambda done, batch, step: self.predictions * divergence(done, batch),
-            "gates": lambda done, batch, step: self.gates * gate_error(done, batch),
+            "gates": lambda done, batch, step: self.gates * gate_error(done, batch, self.gates_by),
             "gate_entropy": lambda done, batch, step: (
                 self.gate_entropy * self.gate_entropy_ramp.at(step, steps) * gate_entropy(done, batch)
             ),
@@ -163,10 +176,13 @@ def divergence(done: RecoveredExecution, batch: ReplayedCheckpoint) -> Float[Ten
     return torch.nn.functional.cross_entropy(done.logits, batch.probability) - batch.entropy
 
 
-def gate_error(done: RecoveredExecution, batch: ReplayedCheckpoint) -> Float[Tensor, ""]:
-    """Class-balanced cross-entropy of the gates with the supports."""
+def gate_error(
+    done: RecoveredExecution, batch: ReplayedCheckpoint, by: Literal["quantum", "inactive"] = "quantum"
+) -> Float[Tensor, ""]:
+    """Class-balanced cross-entropy of the gates with the supports; quanta alike, or by their inactive events."""
+    weight = batch.gate_weights if by == "quantum" else batch.gate_weights_by_inactive
     return torch.nn.functional.binary_cross_entropy_with_logits(
-        _gates(done, batch.events), batch.supported, weight=batch.gate_weights, reduction="sum"
+        _gates(done, batch.events), batch.supported, weight=weight, reduction="sum"
     )
 
 

@@ -18,7 +18,7 @@ once.
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from jaxtyping import Bool, Float
@@ -42,8 +42,11 @@ from quantascope.tasks.events import Events
 class RecoveredConfig(Config):
     """Shape of a recovered Q-model; layers and quanta come from the factors.
 
-    With `gate_gradients`, reconstruction and predictions also teach the gates; the paper detaches them.
+    With `gate_gradients`, reconstruction and predictions also teach the gates; the paper detaches them. Its own
+    initialisation has the scales of its code: gates do not see what is read, and every writer sees its plain sum.
     """
+
+    LATER: ClassVar[tuple[str, ...]] = ("initialization",)
 
     writers: Width = 3
     rank: Width = 8
@@ -52,6 +55,7 @@ class RecoveredConfig(Config):
     bandwidth: PositiveFloat = 0.1
     channel_start: Annotated[float, Field(ge=-100, le=100)] = 1.0
     gate_gradients: bool = False
+    initialization: Literal["default", "paper"] = "default"
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +117,18 @@ class RecoveredQModel(nn.Module):
             self.score = nn.Parameter(_uniform(quanta, inputs, config.writers, fan_in=inputs))
             self.score_bias = nn.Parameter(torch.zeros(quanta, 1, config.writers))
             self.direction = nn.Parameter(torch.randn(quanta, config.writers, width))
+            if config.initialization == "paper":
+                self._initialise_as_authors()
+
+    @torch.no_grad()
+    def _initialise_as_authors(self) -> None:
+        """Normal weights on the stream; of what is read gates see nothing, and writers the sum."""
+        width = self.interface.width
+        for own, of_read in ((self.gate, 0.0), (self.score, 1.0)):
+            own[:, :width].normal_(std=1 / math.sqrt(width))
+            own[:, width:].fill_(of_read)
+        self.read.normal_(std=1 / math.sqrt(width))
+        self.direction.normal_(std=_DIRECTION)
 
     @property
     def parameter_count(self) -> int:
@@ -222,6 +238,10 @@ class RecoveredQModel(nn.Module):
         bias = grid.all_rows.bias[:1].expand(streams * examples, -1, -1)
         read = read_memory(query, key, value, bias)
         return selected_rows(read.reshape(streams, examples * length, -1), grid.slot, dim=1)
+
+
+_DIRECTION = 0.02
+"""Of a writer's direction in the paper's code; short ones turn faster."""
 
 
 def _uniform(*shape: int, fan_in: int) -> Tensor:

@@ -119,12 +119,20 @@ def source_effect(
     model: RecoveredQModel, source: ResidualModel, events: Events, surgery: Surgery, quantum: int
 ) -> Effect:
     """What an intervention on a quantum does in the source: the change of its message is put on the stream."""
-    there, layer = events.to(device_of(model)), model.layers[quantum]
-    change = (model.run(there, surgery=surgery).message - model.run(there).message)[quantum]
-    theirs = source.run(there)
+    there = events.to(device_of(model))
+    before, after = source_logits(model, source, there, surgery, model.layers[quantum])
+    still, right = ((logits.argmax(-1) == there.target).long() for logits in (after, before))
+    rise = _nll(after, there) - _nll(before, there)
+    return Effect(events, rise.to(CPU), (still - right).to(CPU))
+
+
+@torch.no_grad()
+def source_logits(
+    model: RecoveredQModel, source: ResidualModel, events: Events, surgery: Surgery, layer: int
+) -> tuple[Float[Tensor, "events vocabulary"], Float[Tensor, "events vocabulary"]]:
+    """Logits of the source before and after what surgery changes in a layer's messages is added behind it."""
+    own = [place for place, at in enumerate(model.layers) if at == layer]
+    change = (model.run(events, surgery=surgery).message - model.run(events).message)[own].sum(0)
+    theirs = source.run(events)
     stream = torch.stack([theirs.stream, *theirs.updates]).cumsum(0)[layer + 1]
-    after = source.resume(stream + change, there, block=layer + 1)
-    right = (logits.argmax(-1) == there.target for logits in (after, theirs.logits))
-    still, before = (one.long() for one in right)
-    rise = _nll(after, there) - _nll(theirs.logits, there)
-    return Effect(events, rise.to(CPU), (still - before).to(CPU))
+    return theirs.logits, source.resume(stream + change, events, block=layer + 1)

@@ -7,8 +7,11 @@ output stays. Forcing a gate or silencing a writer changes both.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
+
+from quantascope.runs.errors import InvalidConfig
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -16,14 +19,28 @@ class Surgery:
     """What is changed.
 
     `cut` marks channels (children by parents) that carry nothing; `received` replaces the messages that children
-    get by others; `gates` forces the gate of a quantum to be open or closed on every token; `silenced` marks
-    writers (quanta by writers) that write nothing.
+    get by others, those of `senders` alone if these are given; `gates` forces the gate of a quantum to be open or
+    closed on every token; `silenced` marks writers (quanta by writers) that write nothing.
     """
 
     cut: Bool[Tensor, "quanta quanta"] | None = None
     received: Float[Tensor, "quanta tokens width"] | None = None
+    senders: Bool[Tensor, " quanta"] | None = None
     gates: Mapping[int, bool] = field(default_factory=dict)
     silenced: Bool[Tensor, "quanta writers"] | None = None
+
+    def __or__(self, other: "Surgery") -> "Surgery":
+        """Both at once; at most one may replace messages."""
+        if self.received is not None and other.received is not None:
+            raise InvalidConfig("messages are replaced twice; replace those of one quantum, or all")
+        source = self if self.received is not None else other
+        return Surgery(
+            cut=_either(self.cut, other.cut),
+            received=source.received,
+            senders=source.senders,
+            gates={**self.gates, **other.gates},
+            silenced=_either(self.silenced, other.silenced),
+        )
 
     def on_channels(self, channels: Float[Tensor, "quanta quanta"]) -> Float[Tensor, "quanta quanta"]:
         """The channels that are left."""
@@ -35,7 +52,11 @@ class Surgery:
         """What children receive instead of these messages, one tensor for each earlier layer."""
         if self.received is None or not messages:
             return messages
-        return list(self.received[: sum(map(len, messages))].split([len(one) for one in messages]))
+        sizes = [len(one) for one in messages]
+        received = self.received[: sum(sizes)]
+        if self.senders is not None:
+            received = torch.where(self.senders[: sum(sizes), None, None], received, torch.cat(messages))
+        return list(received.split(sizes))
 
     def on_gates(self, active: Float[Tensor, "_ tokens"], which: slice) -> Float[Tensor, "_ tokens"]:
         """Gates of a range of quanta as they are executed."""
@@ -52,6 +73,10 @@ class Surgery:
     ) -> Float[Tensor, "_ tokens writers"]:
         """Writers of a range of quanta as they are executed."""
         return opened if self.silenced is None else opened.masked_fill(self.silenced[which, None], 0.0)
+
+
+def _either(one: Tensor | None, other: Tensor | None) -> Tensor | None:
+    return other if one is None else one if other is None else one | other
 
 
 NO_SURGERY = Surgery()

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from quantascope.models import decode
 from quantascope.models.device import device_of
+from quantascope.models.predictions import Predictor
 from quantascope.qmodel.recovered.fit import RecoveredRun
 from quantascope.qmodel.recovered.model import RecoveredExecution, RecoveredQModel
 from quantascope.tasks.events import Events
@@ -60,22 +61,40 @@ class Trace:
         return asdict(self)
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a person types: the tokens that ask, the right answer if it is known, the longest output to expect."""
+
+    prompt: list[int]
+    right: tuple[str, ...] | None
+    limit: int
+
+    @classmethod
+    def of(cls, run: RecoveredRun, text: str) -> "Asked":
+        """As the task of the source reads it."""
+        task = run.source.sequence_task
+        asked = task.parse(text)
+        prompt, right = task.prompt_tokens(asked), task.right_answer(asked)
+        longest = max(int(run.source.events().index.max()) + 1, len(right or ()))
+        return cls(prompt, right, max(min(task.positions - len(prompt), longest), 1))
+
+    def answered(self, run: RecoveredRun, model: Predictor) -> list[int]:
+        """The greedy output of one of the models."""
+        task = run.source.sequence_task
+        (output,) = decode(model, [self.prompt], end=task.token[task.end], limit=self.limit, padding=task.padding)
+        return output
+
+
 @torch.no_grad()
 def trace(run: RecoveredRun, text: str, descriptions: Mapping[str, str] | None = None) -> Trace:
     """Run the Q-model on what a person types and write down what was active; `descriptions` are by unit."""
-    task, model, source = run.source.sequence_task, run.model, run.source.model()
-    asked = task.parse(text)
-    prompt, words = [task.prompt_tokens(asked)], task.vocabulary
-    right, end = task.right_answer(asked), task.token[task.end]
-    longest = max(int(run.source.events().index.max()) + 1, len(right or ()))
-    limit = min(task.positions - len(prompt[0]), longest)
-    (output,), (theirs,) = (
-        decode(one, prompt, end=end, limit=max(limit, 1), padding=task.padding) for one in (model, source)
-    )
-    events = Events.of(prompt, [output]).to(device_of(model))
+    words, model, source = run.source.sequence_task.vocabulary, run.model, run.source.model()
+    asked = Asked.of(run, text)
+    right, output, theirs = asked.right, asked.answered(run, model), asked.answered(run, source)
+    events = Events.of([asked.prompt], [output]).to(device_of(model))
     done = model.run(events)
     ours, beside = done.logits.softmax(-1), source(events).softmax(-1)
-    active = _Active(done, model, descriptions or {})
+    active = Active(done, model, descriptions or {})
     steps = tuple(
         Step(
             token=words[output[event]],
@@ -84,8 +103,8 @@ def trace(run: RecoveredRun, text: str, descriptions: Mapping[str, str] | None =
             gates=active.gates(row),
             writers=active.writers(row),
             channels=active.channels(row),
-            top=_top(ours[event], words),
-            source_top=_top(beside[event], words),
+            top=top(ours[event], words),
+            source_top=top(beside[event], words),
         )
         for event, row in enumerate(events.event_rows.tolist())
     )
@@ -102,7 +121,7 @@ def trace(run: RecoveredRun, text: str, descriptions: Mapping[str, str] | None =
 
 
 @dataclass(frozen=True, eq=False)
-class _Active:
+class Active:
     """What was active in one forward pass, by row."""
 
     done: RecoveredExecution
@@ -140,6 +159,7 @@ class _Active:
         return Unit(name, activity, self.descriptions.get(name))
 
 
-def _top(probability: Tensor, words: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
+def top(probability: Tensor, words: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
+    """The most probable tokens."""
     value, token = probability.topk(min(TOP, len(probability)))
     return tuple((words[t], float(p)) for t, p in zip(token.tolist(), value, strict=True))

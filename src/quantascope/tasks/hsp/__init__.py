@@ -1,5 +1,6 @@
 """Hierarchical sparse parity: forests of composed parities, their samplers and panels."""
 
+from quantascope.tasks.hsp.authors import AuthorsBatches, authors_panel
 from quantascope.tasks.hsp.families import (
     ClosureDemand,
     ComposedFamily,
@@ -15,6 +16,7 @@ from quantascope.tasks.hsp.panel import Panel, balanced_panel, random_panel
 from quantascope.tasks.hsp.sampler import Batch, FreshBatches, PackedTasks
 
 __all__ = [
+    "AuthorsBatches",
     "Batch",
     "ClosureDemand",
     "ComposedFamily",
@@ -27,6 +29,7 @@ __all__ = [
     "Panel",
     "RegularFamily",
     "ZipfDemand",
+    "authors_panel",
     "balanced_panel",
     "build_forest",
     "random_panel",

@@ -3,13 +3,14 @@
 `build_forest` turns a family's config into a `Forest`; equal configs give equal forests.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat, Seed, Width
 from quantascope.runs.memory import check_memory
+from quantascope.tasks.hsp.authors import ranked_frequency, role_supports
 from quantascope.tasks.hsp.forest import Forest
 from quantascope.tasks.hsp.supports import draw_supports
 from quantascope.theory import forest_size, query_by_depth, regular_forest, zipf
@@ -33,7 +34,13 @@ class FlatFamily(Config):
 
 
 class ComposedFamily(Config):
-    """NAND of a private and a shared parity for each task (appendix A.2)."""
+    """NAND of a private and a shared parity for each task (appendix A.2).
+
+    The paper's draws are those of its released code: the first pool is that of the shared parities, and tasks that
+    share one stand side by side.
+    """
+
+    LATER: ClassVar[tuple[str, ...]] = ("draws",)
 
     kind: Literal["composed"] = "composed"
     tasks: Positive = 32
@@ -45,6 +52,7 @@ class ComposedFamily(Config):
     exponent: NonNegativeFloat = 0.75
     support_seed: Seed = 0
     rank_seed: Seed = 0
+    draws: Literal["ours", "paper"] = "ours"
 
 
 class ClosureDemand(Config):
@@ -121,6 +129,8 @@ def _flat(family: FlatFamily) -> Forest:
 
 def _composed(family: ComposedFamily) -> Forest:
     """The first pool feeds the private parities, the second the shared ones, the rest distracts."""
+    if family.draws == "paper":
+        return _composed_as_authors(family)
     private, shared = range(family.pool), range(family.pool, 2 * family.pool)
     parent = [-1] * family.shared + [task % family.shared for task in range(family.tasks)]
     supports = draw_supports(
@@ -133,6 +143,24 @@ def _composed(family: ComposedFamily) -> Forest:
     return Forest(
         parent=np.array(parent),
         support=tuple(supports),
+        query=np.concatenate([np.zeros(family.shared), frequency]),
+        sensors=2 * family.pool + family.distractors,
+    )
+
+
+def _composed_as_authors(family: ComposedFamily) -> Forest:
+    side_by_side = np.arange(family.tasks) * family.shared // family.tasks
+    roles = ((family.shared, family.shared_degree), (family.tasks, family.private_degree))
+    supports = [
+        role_supports(
+            count, degree=degree, pool=family.pool, first=role * family.pool, role=role, seed=family.support_seed
+        )
+        for role, (count, degree) in enumerate(roles)
+    ]
+    frequency = ranked_frequency(zipf(family.tasks, family.exponent), family.rank_seed)
+    return Forest(
+        parent=np.concatenate([np.full(family.shared, -1), side_by_side]),
+        support=(*supports[0], *supports[1]),
         query=np.concatenate([np.zeros(family.shared), frequency]),
         sensors=2 * family.pool + family.distractors,
     )

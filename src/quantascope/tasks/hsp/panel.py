@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, UInt8
 from torch import Tensor
 
 from quantascope.runs.errors import InvalidConfig
 from quantascope.runs.memory import FLOAT, check_memory
 from quantascope.tasks.hsp.forest import Forest
-from quantascope.tasks.hsp.sampler import WORD, PackedTasks
+from quantascope.tasks.hsp.sampler import PackedTasks
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +49,14 @@ def balanced_panel(forest: Forest, *, inputs: int, seed: int) -> Panel:
     bits = rng.integers(0, 2, size=(len(forest.tasks), inputs, forest.sensors), dtype=np.uint8)
     for row, read in enumerate(reads):
         bits[row][:, read] = (np.arange(inputs)[:, None] >> np.arange(len(read))) & 1
-    return _panel(forest, bits)
+    return panel_of(forest, bits)
 
 
 def random_panel(forest: Forest, *, inputs: int, seed: int) -> Panel:
     """A panel that asks every task about the same random inputs."""
     _check_memory(forest, inputs=inputs, rows=inputs)
     bits = np.random.default_rng(seed).integers(0, 2, size=(1, inputs, forest.sensors), dtype=np.uint8)
-    return _panel(forest, bits)
+    return panel_of(forest, bits)
 
 
 def _check_memory(forest: Forest, *, inputs: int, rows: int) -> None:
@@ -66,12 +66,11 @@ def _check_memory(forest: Forest, *, inputs: int, rows: int) -> None:
     check_memory(needed, f"a panel of {inputs} inputs for {tasks} tasks over {forest.sensors} sensors")
 
 
-def _panel(forest: Forest, bits: np.ndarray) -> Panel:
+def panel_of(forest: Forest, bits: UInt8[np.ndarray, "tasks inputs sensors"]) -> Panel:
+    """The panel of these bits; those of a single task are asked of all."""
     tasks = PackedTasks(forest)
     count, inputs = len(forest.tasks), bits.shape[1]
-    padded = np.zeros((*bits.shape[:2], tasks.words * WORD), dtype=np.uint8)
-    padded[..., : forest.sensors] = bits
-    packed = np.packbits(padded, axis=-1, bitorder="little").view("<u8").astype(np.uint64)
+    packed = tasks.pack(bits)
     signs = tasks.signs(packed.reshape(-1, tasks.words)).reshape(len(bits), inputs, -1).expand(count, -1, -1)
     task = np.repeat(np.arange(count), inputs)
     parities = tasks.parities(np.broadcast_to(packed, (count, inputs, tasks.words)).reshape(-1, tasks.words), task)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int, UInt64
+from jaxtyping import Bool, Float, Int, UInt8, UInt64
 from torch import Tensor
 
 from quantascope.tasks.hsp.forest import Forest
@@ -42,6 +42,12 @@ class PackedTasks:
             for level, node in enumerate(path):
                 mask = mask_of(forest.support[node])
                 self.mask[row, level] = [(mask >> (WORD * word)) & (2**WORD - 1) for word in range(self.words)]
+
+    def pack(self, bits: UInt8[np.ndarray, "... sensors"]) -> UInt64[np.ndarray, "... words"]:
+        """Bits of sensors as words."""
+        padded = np.zeros((*bits.shape[:-1], self.words * WORD), dtype=np.uint8)
+        padded[..., : self.sensors] = bits
+        return np.packbits(padded, axis=-1, bitorder="little").view("<u8").astype(np.uint64)
 
     def parities(
         self, packed: UInt64[np.ndarray, "inputs words"], task: Int[np.ndarray, " inputs"]

@@ -93,7 +93,9 @@ PANELS = {
     **{f"training_{size}": lambda size=size: split("training")[:size] for size in TRAINING_SIZES},
     "training_all": lambda: split("training"),
     "development": lambda: split("development")[:DEVELOPMENT],
+    "development_150": lambda: split("development")[:150],
     "test": lambda: split("test")[:TEST],
+    "test_150": lambda: split("test")[:150],
     "test_regular": lambda: tuple(word for word in split("test")[:TEST] if is_regular(word)),
     "test_exceptions": lambda: tuple(word for word in split("test") if not is_regular(word)),
 }

@@ -29,6 +29,17 @@ LIBRARY = {
 }
 """Columns in words; of two atoms that hold in the same events the first is the one that is said."""
 
+PROBES = (
+    "copies the stem", "writes what is new", "ends", "last letter of the stem", "letter 1 of the suffix",
+    "changes y to i", "doubles the consonant", "departs from the rule",
+)  # fmt: skip
+"""Properties of which it is asked whether any single unit detects them."""
+
+
+def inflection_probes(words: Sequence[str]) -> Properties:
+    """The probed properties on the events of these words."""
+    return inflection_properties(words).chosen(PROBES)
+
 
 def inflection_properties(words: Sequence[str]) -> Properties:
     """The library on the events of these words.

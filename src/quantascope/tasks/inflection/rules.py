@@ -5,6 +5,9 @@
 They know letters, not stress: *visited* is regular, *preferred*, which doubles in the second syllable, is not.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 VOWELS = frozenset("aeiou")
 FORMS = ("PLURAL", "PAST", "COMPARATIVE")
 ENDINGS = ("hiss", "silent e", "consonant y", "short vowel", "other")
@@ -47,6 +50,15 @@ def suffix_of(ending: str, form: str) -> str:
         return "es" if ending in ("hiss", "consonant y") else "s"
     suffix = "ed" if form == "PAST" else "er"
     return suffix[1:] if ending == "silent e" else suffix
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What becomes of a lemma: the stem that is written, the change at its end, the suffix."""
+
+    stem_of: Callable[[str], str] = str
+    change_of: Callable[[str, str], str] = change_of
+    suffix_of: Callable[[str, str], str] = suffix_of
 
 
 def regular_form(lemma: str, form: str) -> str:

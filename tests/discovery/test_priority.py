@@ -11,9 +11,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from quantascope.discovery import field as field_module
+from quantascope.discovery import PriorityField, priority_field
 from quantascope.discovery import interval as interval_module
-from quantascope.discovery.field import PriorityField, priority_field, resolve_groups
+from quantascope.discovery.groups import resolve_groups
+from quantascope.discovery.priority import check_rule
 from quantascope.models import Transformer, TransformerConfig
 from quantascope.models.hugging_face import causal_lm_losses, read_weights
 from quantascope.runs.artefact import read_facts
@@ -175,9 +176,9 @@ def test_measured_intervals_are_kept_and_not_measured_again(sgd, tmp_path, monke
     assert told[-1] == (6, 6)
     (tmp_path / "interval-00002.safetensors").unlink()
     again = []
-    original = field_module.Interval._measure
+    original = interval_module.Interval._measure
     monkeypatch.setattr(
-        field_module.Interval, "_measure", lambda self, index: again.append(index) or original(self, index)
+        interval_module.Interval, "_measure", lambda self, index: again.append(index) or original(self, index)
     )
     np.testing.assert_array_equal(measure(sgd, parts=tmp_path, memory=1e6).values, whole.values)
     assert again == [2]
@@ -490,7 +491,7 @@ def test_a_mean_in_place_of_event_losses_and_an_unknown_rule_are_refused(sgd):
     with pytest.raises(InvalidConfig, match=r"have shape \[\]; give one for each event in one dimension"):
         priority_field(sgd.trajectory, mean, GROUPS, train=sgd.events)
     with pytest.raises(InvalidConfig, match="there is no rule 'grad'; there are gradient and path"):
-        field_module.check_rule("grad")
+        check_rule("grad")
 
 
 def test_one_checkpoint_or_no_examples_are_too_few(sgd):

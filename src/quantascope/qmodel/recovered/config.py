@@ -1,0 +1,90 @@
+"""How a Q-model is fitted: the faithful preset, which is the paper's, and the distilled one.
+
+The faithful preset sees the training inputs alone, and gates are taught by the supports alone. The distilled
+preset also fits inputs that need no labels, continued by the source itself, and lets predictions teach the gates.
+"""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from quantascope.discovery import Rule
+from quantascope.discovery.factorize import Starts
+from quantascope.qmodel.recovered.loss import RecoveryLoss
+from quantascope.qmodel.recovered.model import RecoveredConfig
+from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat, Seed, Share
+from quantascope.training import OptimizerConfig, ScheduleConfig, TrainingConfig
+
+FitPreset = Literal["faithful", "distilled"]
+
+
+class Pool(Config):
+    """Inputs of the task's pool, outside every panel: so many in all, and so many at each checkpoint.
+
+    Each is continued greedily by the finished source (`final`) or by the checkpoint itself (`own`), so that nobody
+    needs to know the right answer.
+    """
+
+    numbers: Positive = 6000
+    inputs: Count = 0
+    continued_by: Literal["own", "final"] = "final"
+
+
+class RecoveredFit(Config):
+    """How a Q-model is fitted; the defaults are the faithful preset.
+
+    An update sees one checkpoint and one of `parts` equal parts of its inputs; the paper's sees all of them. The
+    checkpoint of place i is drawn with probability proportional to i^late.
+    """
+
+    KIND: ClassVar[str] = "recovered Q-model"
+    LATER: ClassVar[tuple[str, ...]] = ("starts", "closure", "functional_channels")
+
+    preset: FitPreset = "faithful"
+    source: str = ""
+    """The identity of the source that is fitted."""
+    rule: Rule = "path"
+    threshold: PositiveFloat = 0.03
+    model: RecoveredConfig = RecoveredConfig()
+    loss: RecoveryLoss = RecoveryLoss()
+    pool: Pool = Pool()
+    parts: Positive = 1
+    late: Annotated[float, Field(ge=0, le=20)] = 0.0
+    updates: Positive = 5000
+    learning_rate: PositiveFloat = 3e-3
+    schedule: ScheduleConfig = ScheduleConfig()
+    clip: PositiveFloat = 5.0
+    frozen_share: NonNegativeFloat = 0.2
+    seed: Seed = 0
+    starts: Starts = "scaled"
+    """How the factorization starts."""
+    closure: Share | None = None
+    """If given, factors are closed under parents that miss at most this share of their events."""
+    functional_channels: bool = False
+    """Whether gates and the number of writers leave the channels alone, as in the paper's code."""
+
+    @property
+    def training(self) -> TrainingConfig:
+        """The same as a config of the training loop."""
+        return TrainingConfig(
+            steps=self.updates,
+            optimizer=OptimizerConfig(name="adam", learning_rate=self.learning_rate),
+            schedule=self.schedule,
+            evaluate_every=self.updates,
+        )
+
+
+FIT_PRESETS: dict[FitPreset, RecoveredFit] = {
+    "faithful": RecoveredFit(),
+    "distilled": RecoveredFit(
+        preset="distilled",
+        model=RecoveredConfig(writers=5, value=20, gate_gradients=True),
+        loss=RecoveryLoss(predictions=5.0, gates=2.0, writers=3.0, writer_target=7.5, channels=0.001),
+        pool=Pool(inputs=1000),
+        parts=20,
+        late=1.0,
+        updates=6000,
+        learning_rate=1e-2,
+        schedule=ScheduleConfig(decay="cosine"),
+    ),
+}

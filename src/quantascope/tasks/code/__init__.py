@@ -1,0 +1,1 @@
+"""Python source code, byte by byte: the standard library of the interpreter that runs this."""

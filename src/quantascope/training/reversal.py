@@ -1,0 +1,43 @@
+"""Whether a series of checkpoints is in reverse, by its losses."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.stats
+
+from quantascope.training.finding import Finding
+
+REVERSED, SURELY = 0.9, 1e-3
+"""A series is in reverse if its losses rise at nearly every step, or so that chance would do it this rarely."""
+FEWEST_LOSSES = 4
+OSCILLATES = 0.1
+"""If more of the triangles of neighbours are broken, a run oscillates, and its loss may rise as it is."""
+
+
+def reversed_series(steps: Sequence[int], losses: Sequence[float], *, turning: float = 0.0) -> list[Finding]:
+    """What losses in the order of steps say: one finding if they rise from first to last as a whole.
+
+    Where most of the way is `turning` back and forth, a loss may rise as it is, and nothing is said.
+
+    >>> [finding.kind for finding in reversed_series([0, 1, 2, 3], [1.0, 2.0, 3.0, 4.0])]
+    ['reversed']
+    """
+    values = [loss for loss in losses if math.isfinite(loss)]
+    if len(values) < FEWEST_LOSSES or len(set(values)) == 1 or values[-1] <= values[0]:
+        return []
+    rank, chance = _rank_correlation(values)
+    if (rank <= REVERSED and chance >= SURELY) or turning > OSCILLATES:
+        return []
+    says = (
+        f"the loss rises from {values[0]:.3g} at step {min(steps)} to {values[-1]:.3g} at step {max(steps)} (rank "
+        f"correlation with the steps {rank:.2f}): the series seems to be in reverse"
+    )
+    return [Finding("reversed", None, says)]
+
+
+def _rank_correlation(values: list[float]) -> tuple[float, float]:
+    """Kendall's correlation with the order, and how likely chance gives one as large."""
+    found: Any = scipy.stats.kendalltau(np.arange(len(values)), np.array(values))
+    return float(found.statistic), float(found.pvalue)

@@ -1,0 +1,25 @@
+"""A mistyped command or option is answered with the one that it resembles."""
+
+import pytest
+
+from quantascope.cli import main
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("trian hsp --out x", "there is no command 'trian'; did you mean 'train'?"),
+        ("xyz", "there is no command 'xyz'; known commands are audit, compile, discover, explain"),
+        (
+            "discover x --treshold 3",
+            "options: --treshold, 3; did you mean --threshold? see quantascope discover --help",
+        ),
+        ("fit x --presets faithful", "; did you mean --preset? see quantascope fit --help"),
+        ("fit x --nope", "Unrecognized options: --nope; see quantascope fit --help"),
+        ("discover x --rule paht", "Expected one of ('path', 'gradient'); see quantascope discover --help"),
+    ],
+)
+def test_what_is_mistyped_is_told_with_what_was_meant(command, said, capsys):
+    assert main(command.split()) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
