@@ -1,5 +1,5 @@
 /** The state of the page is its address: `#/view/argument?name=value`. */
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 export interface Route {
   view: string;
@@ -50,7 +50,7 @@ export function change(query: Changes, replace = false): void {
 
 export function useRoute(): Route {
   const [now, set] = useState(route);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listen = () => set(route());
     addEventListener("hashchange", listen);
     return () => removeEventListener("hashchange", listen);

@@ -1,5 +1,5 @@
 /** Going through the tokens of an answer, by buttons and by the arrow keys; which one is shown is in the address. */
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { change, route } from "../router";
 
 /** The step that is asked for, if there is one. */
@@ -9,7 +9,8 @@ export function clamped(place: string | undefined, steps: number): number {
 
 /** The arrow keys step through the tokens, but where they move something else. */
 export function useArrows(steps: number, place = "step"): void {
-  useEffect(() => {
+  // With the drawing, not after it: whoever sees the token may press a key at once.
+  useLayoutEffect(() => {
     const listen = (event: KeyboardEvent) => {
       const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       const target = event.target as HTMLElement;
