@@ -7,14 +7,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from quantascope.quanta.properties import Properties
 from quantascope.runs.errors import InvalidConfig, QuantascopeError, message_of, one_line
 from quantascope.runs.isolation import Ended, Progress, run_isolated, time_limit
-from quantascope.tasks.events import Events
 from quantascope.tasks.packaged import PackagedData
 from quantascope.tasks.task import Roles
+
+if TYPE_CHECKING:
+    import quantascope.tasks.events
 
 PAD, BOS, SEP = "PAD", "BOS", "SEP"
 PANEL_LIMIT = 30.0
@@ -168,13 +170,15 @@ class SequenceTask:
         """The answer to each input."""
         return self._of_all("answer", inputs)
 
-    def events(self, inputs: Iterable[Any]) -> Events:
+    def events(self, inputs: Iterable[Any]) -> "quantascope.tasks.events.Events":
         """The prediction events of these inputs, in their order."""
         inputs = list(inputs)
         return self.events_of(inputs, self.answers(inputs))
 
-    def events_of(self, inputs: Sequence[Any], answers: Iterable[Sequence[str]]) -> Events:
+    def events_of(self, inputs: Sequence[Any], answers: Iterable[Sequence[str]]) -> "quantascope.tasks.events.Events":
         """The prediction events of these inputs with these answers, which may be those of a program."""
+        from quantascope.tasks.events import Events  # torch: what only describes a task needs none of it
+
         pairs = zip(inputs, answers, strict=True)
         events = Events.of(self.prompts(inputs), [self._tokens(source, answer) for source, answer in pairs])
         length = events.tokens.shape[1]
