@@ -11,6 +11,7 @@ seeds is the default of `CompiledLearner`. Runs are kept in runs/qmodel-forms an
 import argparse
 import json
 import statistics
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +33,11 @@ FORMS = {
 }
 PROGRAMS = ("english", "french", "addition", "roman", "clock")
 SEEDS = (100, 101, 102)
-FOLDER = Path("runs/qmodel-forms")
 
 
-def accuracy(form: str, program: str, examples: int, seed: int) -> dict[str, float]:
+def accuracy(config: CompiledLearner, folder: Path) -> dict[str, float]:
     """Exact accuracy on training and development inputs, in per cent."""
-    config = FORMS[form].replace({"program": program, "trained_on": f"training_{examples}", "seed": seed})
-    run = learn_compiled(config, FOLDER / config.hash())
+    run = learn_compiled(config, folder / config.hash())
     task = run.taught.task
     panels = {"training": config.trained_on, "development": "development"}
     return {
@@ -47,22 +46,32 @@ def accuracy(form: str, program: str, examples: int, seed: int) -> dict[str, flo
     }
 
 
-def compare(programs: list[str], examples: int) -> list[dict[str, Any]]:
-    """A row for every program and form; one process per core."""
-    with local_engine() as engine:
+def compare(
+    jobs: Mapping[tuple[str, str], CompiledLearner], folder: Path, workers: int | None = None
+) -> list[dict[str, Any]]:
+    """A row for every program and form, over the development seeds."""
+    with local_engine(workers=workers) as engine:
         work = {
-            (program, form): [engine.submit(accuracy, form, program, examples, seed) for seed in SEEDS]
-            for program in programs
-            for form in FORMS
+            key: [engine.submit(accuracy, config.replace({"seed": seed}), folder) for seed in SEEDS]
+            for key, config in jobs.items()
         }
         rows = []
         for (program, form), seeds in work.items():
             found = [one.result() for one in seeds]
+            examples = int(jobs[program, form].trained_on.rpartition("_")[2])
             row = {"program": program, "examples": examples, "form": form, "seeds": list(SEEDS)}
             rows.append(row | {name: [one[name] for one in found] for name in found[0]})
             shown = " / ".join(f"{value:.1f}" for value in rows[-1]["development"])
-            print(f"{program:10}{form:46}{shown}", flush=True)
+            print(f"{program:12}{form:46}{shown}", flush=True)
     return rows
+
+
+def write_rows(rows: list[dict[str, Any]], path: Path) -> None:
+    """Write the rows, and print the mean and the lowest accuracy of each form."""
+    path.write_text(json.dumps(rows, indent=2) + "\n")
+    for form in dict.fromkeys(row["form"] for row in rows):
+        values = [value for row in rows if row["form"] == form for value in row["development"]]
+        print(f"{form:46} mean {statistics.mean(values):.1f}, lowest {min(values):.1f}")
 
 
 def main() -> None:
@@ -71,11 +80,12 @@ def main() -> None:
     parser.add_argument("--examples", type=int, choices=(100, 200, 300), default=100)
     parser.add_argument("--out", type=Path, default=Path("results/benchmarks/qmodel-forms.json"))
     asked = parser.parse_args()
-    rows = compare(asked.programs, asked.examples)
-    asked.out.write_text(json.dumps(rows, indent=2) + "\n")
-    for form in FORMS:
-        values = [value for row in rows if row["form"] == form for value in row["development"]]
-        print(f"{form:46} mean {statistics.mean(values):.1f}, lowest {min(values):.1f}")
+    jobs = {
+        (program, form): config.replace({"program": program, "trained_on": f"training_{asked.examples}"})
+        for program in asked.programs
+        for form, config in FORMS.items()
+    }
+    write_rows(compare(jobs, Path("runs/qmodel-forms")), asked.out)
 
 
 if __name__ == "__main__":
