@@ -175,7 +175,9 @@ class SequenceTask:
         inputs = list(inputs)
         return self.events_of(inputs, self.answers(inputs))
 
-    def events_of(self, inputs: Sequence[Any], answers: Iterable[Sequence[str]]) -> "quantascope.tasks.events.Events":
+    def events_of(
+        self, inputs: Sequence[Any], answers: Iterable[Sequence[str]]
+    ) -> "quantascope.tasks.events.Events":
         """The prediction events of these inputs with these answers, which may be those of a program."""
         from quantascope.tasks.events import Events  # torch: what only describes a task needs none of it
 
