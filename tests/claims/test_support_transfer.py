@@ -10,7 +10,10 @@ from quantascope.claims.register import CLAIMS
 from quantascope.claims.support_transfer import correlation
 from quantascope.discovery.measure import measure_field
 from quantascope.discovery.transfer import Proposer
+from quantascope.discovery.transfer.kernel import first_order_effects
+from quantascope.discovery.transfer.proposals import KERNEL_POINTS
 from quantascope.runs.errors import InvalidConfig
+from quantascope.sources.losses import TiedLosses
 
 CLAIM = CLAIMS["support-transfer"]
 
@@ -55,9 +58,9 @@ def test_the_figure_shows_every_panel(reproduction, drawn):
 def test_the_cost_counts_every_training():
     config = CLAIM.presets["full"]
     jobs = CLAIM.runs(config)
-    # The source and even weights, nine methods of three sets, and factors cut twice and changed in two more ways.
-    assert jobs["number-naming-0"].trainings == 2 + 9 * 3 + 3 * (2 + 2)
-    assert CLAIM.steps(jobs["number-naming-0"]) == 40 * 1500
+    # The source and even weights, eleven methods of three sets, factors cut twice and changed in two more ways.
+    assert jobs["number-naming-0"].trainings == 2 + 11 * 3 + 3 * (2 + 2)
+    assert CLAIM.steps(jobs["number-naming-0"]) == 46 * 1500
     one, two = (CLAIM.cost(jobs.values(), workers, "cpu") for workers in (1, 2))
     assert one.seconds == pytest.approx(2 * two.seconds)
 
@@ -68,6 +71,25 @@ def test_random_sets_have_as_many_events_of_each_word_as_the_factors(tiny_source
     for support, drawn in zip(seen.factors.supports, seen.random_sets(), strict=True):
         assert (np.bincount(word[support], minlength=50) == np.bincount(word[drawn], minlength=50)).all()
         assert not (support == drawn).all() or support.all()
+
+
+def test_the_transfer_kernel_says_what_an_event_gains_from_training_on_another(tiny_source):
+    """To first order: one step of gradient descent on an event, from each checkpoint that is used."""
+    word = tiny_source.events().target.numpy()
+    seen = Proposer(tiny_source, measure_field(tiny_source, "path"), word)
+    trajectory = tiny_source.trajectory
+    intervals = len(trajectory) - 1
+    assert intervals <= KERNEL_POINTS, "so every interval counts"
+    two_alone = list(np.eye(len(word))[[0, 5]] * len(word) + 1)
+    found = np.zeros((2, len(word)))
+    for place in range(intervals):
+        start = trajectory.load(place)
+        losses = TiedLosses.of(tiny_source.losses, start)
+        tensors = losses.tensors(start)
+        at = losses.parameters(tensors)
+        gained = first_order_effects(losses.beside(tensors), at, tiny_source.examples(), two_alone)
+        found += trajectory.learning_rate_mass[place] * gained
+    np.testing.assert_allclose(seen.kernel[[0, 5]], found, rtol=1e-3, atol=1e-4 * np.abs(found).max())
 
 
 def test_an_unknown_method_is_refused_by_name(tiny_source):

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from quantascope.claims.claim import Claim
+from quantascope.claims.claim import Claim, no_summary
 from quantascope.claims.result import Estimate
 from quantascope.claims.transfer_runs import (
     ParityTrials,
@@ -36,8 +36,8 @@ from quantascope.tasks.hsp import ComposedFamily, Family, FlatFamily, LevelRatio
 from quantascope.training import OptimizerConfig, TrainingConfig
 
 METHODS = (
-    "factors", "corrective", "fingerprints", "spectral", "kmeans", "nmf", "loss_curves", "words", "program",
-    "random",
+    "factors", "corrective", "fingerprints", "spectral", "kmeans", "kernel", "kernel_within_words", "nmf",
+    "loss_curves", "words", "program", "random",
 )  # fmt: skip
 NAMING = SourceConfig(steps=1500, intervals=50, replays=0)
 ADDITION = SourceConfig(
@@ -81,7 +81,7 @@ def forests(seed: int) -> dict[str, Family]:
 
 
 def runs(config: SupportTransfer) -> dict[str, SourceTrials | ParityTrials]:
-    """One job for each source, those with known units first."""
+    """One job for each source, those with known units first; every figure has one value for each seed."""
     jobs: dict[str, SourceTrials | ParityTrials] = {}
     for seed in config.parity_seeds:
         for name, family in forests(seed).items():
@@ -111,8 +111,7 @@ def measure(config: SupportTransfer, evidence: Mapping[str, Tried]) -> dict[str,
     """Transfer by kind of source and method, its controls, and how well it is predicted."""
     figures: dict[str, Estimate] = {}
     for kind, sources in by_kind(evidence).items():
-        methods = dict.fromkeys(method for one in sources for method in one.methods)
-        for method in methods:
+        for method in config.methods if sources[0].rows is None else sources[0].methods:
             figures |= _of_method(kind, method, sources)
         figures |= _of_source(kind, sources)
     return figures
@@ -136,7 +135,7 @@ def _of_method(kind: str, method: str, sources: Sequence[Tried]) -> dict[str, Es
     over("predicted_shift", "log shift predicted by demand", lambda own: _mean(own, "predicted"))
     over("same_word", "asked events with controls of the same word", lambda own: _mean(own, "same_word"))
     for change in ("lowered", "outside"):
-        if any(one.transfer.of(method, change) for one in sources):
+        if method == "factors":
             over(
                 f"transfer_{change}", f"gain beyond controls, {change}", lambda own: _mean(own, "transfer"), change
             )
@@ -251,5 +250,6 @@ CLAIM = Claim(
     work=tried,
     steps=steps_of,
     measure=measure,
+    summary=no_summary,
     cost=cost_of,
 )

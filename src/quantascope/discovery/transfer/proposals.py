@@ -1,8 +1,12 @@
 """Methods that propose sets of events, each a candidate for a computation that its events share.
 
-All see the same source: its priority field along the path, the gradients of its events at the last checkpoint, and
-its loss curves. Clusterings are told how many factors there are. Random sets are the null: each has as many events
-of every output word as a factor has.
+All see the same source: its priority field along the path, the gradients of its events at the last checkpoint
+or along the path, and its loss curves. Clusterings are told how many factors there are. Random sets are the null:
+each has as many events of every output word as a factor has.
+
+The transfer kernel of two events is Σ η⟨∇L, ∇L'⟩ over training: how much training on one lowers the loss of the
+other, to first order. Events of one output word share most of it, so it is also clustered with the mean gradient
+of each word taken away.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,6 +37,7 @@ from quantascope.sources.source import Source
 Sets = Bool[np.ndarray, "sets events"]
 LEAST_EVENTS = 24
 MOST_SHARE = 0.8
+KERNEL_POINTS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +75,15 @@ class Proposer:
         """Inner products of the events' gradients at the last checkpoint."""
         return gradient_gram(self.source)
 
+    @cached_property
+    def kernel(self) -> Float[np.ndarray, "events events"]:
+        """The transfer kernel, summed over `KERNEL_POINTS` checkpoints at equal distances."""
+        trajectory = self.source.trajectory
+        at = np.unique(np.linspace(0, len(trajectory) - 1, KERNEL_POINTS, endpoint=False).astype(int))
+        mass = np.add.reduceat(np.asarray(trajectory.learning_rate_mass, dtype=np.float64), at)
+        grams = [gradient_gram(self.source, place) for place in at.tolist()]
+        return np.tensordot(mass, np.stack(grams), 1)
+
     def random_sets(self) -> Sets:
         """For each factor, random events with as many of every output word."""
         rng = np.random.default_rng([self.seed, 1])
@@ -87,6 +101,10 @@ METHODS: dict[str, Callable[[Proposer], Sets]] = {
     "fingerprints": lambda seen: factorize_fingerprints(seen.priority.values).supports,
     "spectral": lambda seen: supports_of(cluster_gradients_spectrally(seen.gram, seen.clusters)),
     "kmeans": lambda seen: supports_of(cluster_gradients_by_means(seen.gram, seen.clusters)),
+    "kernel": lambda seen: supports_of(cluster_gradients_spectrally(seen.kernel, seen.clusters)),
+    "kernel_within_words": lambda seen: supports_of(
+        cluster_gradients_spectrally(within_groups(seen.kernel, seen.word), seen.clusters)
+    ),
     "nmf": lambda seen: supports_of(cluster_nmf(side_by_side(seen.priority.values), seen.clusters)),
     "loss_curves": lambda seen: supports_of(cluster_rows(seen.priority.losses.astype(np.float64), seen.clusters)),
     "words": lambda seen: supports_of(seen.word),
@@ -95,9 +113,24 @@ METHODS: dict[str, Callable[[Proposer], Sets]] = {
 """The paper's factors, variants of them, clusterings, the output words, and the null."""
 
 
-def gradient_gram(source: Source) -> Float[np.ndarray, "events events"]:
-    """Inner products of the gradients of all training events at the last checkpoint, one example at a time."""
-    end = source.trajectory.load(len(source.trajectory) - 1)
+def within_groups(
+    kernel: Float[np.ndarray, "events events"], group: Int[np.ndarray, " events"]
+) -> Float[np.ndarray, "events events"]:
+    """The inner products that are left when each group's mean gradient is taken away.
+
+    >>> gradients = np.array([[3.0, 1.0], [3.0, -1.0], [0.0, 2.0], [0.0, 4.0]])
+    >>> within_groups(gradients @ gradients.T, np.array([0, 0, 1, 1]))[0]
+    array([ 1., -1., -1.,  1.])
+    """
+    own = group[:, None] == group[None]
+    mean = own / own.sum(1)
+    less = kernel - mean @ kernel
+    return less - less @ mean.T
+
+
+def gradient_gram(source: Source, place: int | None = None) -> Float[np.ndarray, "events events"]:
+    """Inner products of the gradients of all training events at a checkpoint, by default the last."""
+    end = source.trajectory.load(len(source.trajectory) - 1 if place is None else place)
     losses = TiedLosses.of(source.losses, end)
     at = losses.parameters(losses.tensors(end))
     leaves = {name: value.detach().requires_grad_() for name, value in at.items()}
