@@ -17,7 +17,7 @@ from pathlib import Path
 from qmodel_forms import compare, write_rows
 from quantascope.claims.guidance_real_data import LEARNER
 
-NO_NOISE = LEARNER.teacher.replace({"message_noise": 0.0})
+NO_NOISE = LEARNER.teacher.replace({"message_noise": 0.0, "gate_weight": 5.0, "semantic_weight": 5.0})
 FORMS = {
     "no noise": NO_NOISE,
     "noise 0.3, rising over a quarter": NO_NOISE.replace({"message_noise": 0.3, "noise_warmup": 0.25}),

@@ -37,6 +37,8 @@ LEARNER = GuidedLearner(
         program="inflection",
         trained_on="training_3000",
         batch=64,
+        gate_weight=2.0,
+        semantic_weight=1.0,
         message_noise=0.0,
         training=TrainingConfig(
             steps=2000, optimizer=ADAM, schedule=ScheduleConfig(decay="linear"), evaluate_every=2000
@@ -51,7 +53,7 @@ LEARNER = GuidedLearner(
     ),
     batch=64,
 )
-"""A network with a block for each level of the program."""
+"""A network with a block for each level of the program; benchmarks/inflection_teachers.py chose its teacher."""
 
 
 class GuidanceRealData(Config):
