@@ -37,7 +37,7 @@ def room_of(file: Path) -> str:
     return file.relative_to(SOURCE).parts[0]
 
 
-FILES = [file for file in sorted(SOURCE.rglob("*.py")) if file != SOURCE / "__init__.py"]
+FILES = [file for file in sorted(SOURCE.rglob("*.py")) if file.parent != SOURCE]
 by_name = {"argvalues": FILES, "ids": lambda file: str(file.relative_to(SOURCE))}
 
 

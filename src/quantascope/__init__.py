@@ -11,8 +11,13 @@ array([0, 1])
 import ast
 import importlib
 import importlib.metadata
+import sys
 from pathlib import Path
 from typing import Any
+
+from quantascope.renamed import RenamedFinder, new_name, refusal
+
+sys.meta_path.append(RenamedFinder)
 
 _HOME = {
     name.name: statement.module
@@ -26,6 +31,8 @@ __all__ = sorted(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return importlib.metadata.version("quantascope")
+    if new := new_name(name):
+        raise AttributeError(refusal(name, new))
     if name not in _HOME:
         raise AttributeError(f"quantascope has no '{name}'; it has {', '.join(__all__)}")
     return getattr(importlib.import_module(_HOME[name]), name)

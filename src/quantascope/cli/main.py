@@ -22,8 +22,7 @@ from quantascope.cli.explorer import explore
 from quantascope.cli.programs import compile, guide
 from quantascope.cli.training import train
 from quantascope.report.text import complain
-from quantascope.runs.config import nearest
-from quantascope.runs.errors import InvalidConfig, QuantascopeError, storage_remedy
+from quantascope.runs.errors import InvalidConfig, QuantascopeError, nearest, storage_remedy
 from quantascope.runs.memory import is_out_of_memory
 
 COMMANDS = (

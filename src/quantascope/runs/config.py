@@ -4,7 +4,6 @@ A config is written beside every result and hashed; two runs with the same hash 
 key is refused with the nearest known one, because a silently ignored setting is a wrong experiment.
 """
 
-import difflib
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
@@ -12,7 +11,7 @@ from typing import Annotated, Any, ClassVar, TypeVar, cast, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_serializer
 
-from quantascope.runs.errors import InvalidConfig
+from quantascope.runs.errors import InvalidConfig, nearest
 
 LARGEST_COUNT = 10**12
 """No network, batch or forest holds more; larger numbers overflow somewhere below."""
@@ -204,17 +203,6 @@ def _owner(cls: type[BaseModel], location: tuple[int | str, ...]) -> tuple[type[
         elif models:
             cls = models[0]
     return cls, keys
-
-
-def nearest(name: str, known: Iterable[str], kind: str) -> str:
-    """The end of a complaint about an unknown name: the known one that it resembles, or all of this kind.
-
-    >>> nearest("trian", ("train", "audit"), "commands"), nearest("x", ("train", "audit"), "commands")
-    ("; did you mean 'train'?", '; known commands are audit, train')
-    """
-    known = list(known)
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"; did you mean '{close[0]}'?" if close else f"; known {kind} are {', '.join(sorted(known))}"
 
 
 def _nearest_key(key: str, known: Iterable[str]) -> str:

@@ -4,7 +4,9 @@ Every message names the offending value and the remedy; the command line prints 
 with code 2. Anything else that is raised is a defect of quantascope.
 """
 
+import difflib
 import errno
+from collections.abc import Iterable
 
 
 class QuantascopeError(Exception):
@@ -64,6 +66,17 @@ def storage_remedy(error: OSError) -> str:
     'use another folder'
     """
     return _REMEDY_OF.get(error.errno or 0, "use another folder")
+
+
+def nearest(name: str, known: Iterable[str], kind: str) -> str:
+    """The end of a complaint about an unknown name: the known one that it resembles, or all of this kind.
+
+    >>> nearest("trian", ("train", "audit"), "commands"), nearest("x", ("train", "audit"), "commands")
+    ("; did you mean 'train'?", '; known commands are audit, train')
+    """
+    known = list(known)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"; did you mean '{close[0]}'?" if close else f"; known {kind} are {', '.join(sorted(known))}"
 
 
 LONGEST_MESSAGE = 300
