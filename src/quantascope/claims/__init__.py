@@ -4,6 +4,8 @@ A claim is a file here, named after it, a figure in `figures`, and a name in thi
 scoreboard. The list loads nothing, so that the command line knows all names at once.
 """
 
+from pathlib import Path
+
 NAMES = (
     "flat-acquisition", "composed-staircase", "child-parent-order", "acquisition-clock", "hsp-demand",
     "parameter-scaling", "data-scaling", "joint-frontier", "finite-size", "number-naming-data", "recover-quanta",
@@ -12,3 +14,6 @@ NAMES = (
     "guidance-data-efficiency", "guidance-other-programs", "guidance-reliability", "guidance-real-data",
     "real-inflection", "real-spelling", "real-code",
 )  # fmt: skip
+
+RESULTS = Path(__file__).parents[1] / "results"
+"""The committed results, the figures of the paper beside them; they come with the package."""

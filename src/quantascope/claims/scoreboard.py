@@ -202,7 +202,7 @@ def _read_toml(results: Path) -> dict[str, Any]:
 
 def _not_the_list(results: Path, error: Exception) -> DamagedArtefact:
     file = results / "paper.toml"
-    return DamagedArtefact(f"{file} is not the list of the paper's figures ({error}); use --results of a checkout")
+    return DamagedArtefact(f"{file} is not the list of the paper's figures ({error}); leave out --results, or name a folder that has it")
 
 
 def read_results(results: Path) -> dict[str, dict[str, Result]]:

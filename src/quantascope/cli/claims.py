@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
-from quantascope.claims import NAMES
+from quantascope.claims import NAMES, RESULTS
 from quantascope.cli.arguments import Changes, Folder, parse_changes, print_json
 from quantascope.cli.compute import ALL_CORES, Compute, ComputeFlags
 from quantascope.report.text import say
@@ -104,7 +104,7 @@ def scoreboard(
         tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="CLAIM ...", help_behavior_hint="")
     ] = (),
     /,
-    results: Path = Path("results"),
+    results: Folder = None,
     all_: Annotated[bool, tyro.conf.arg(name="all")] = False,
     stated: bool = False,
     verdict: str | None = None,
@@ -116,7 +116,7 @@ def scoreboard(
 
     Args:
         claims: Every figure of only these claims.
-        results: Folder with paper.toml and the results.
+        results: Folder with paper.toml and results; those that come with quantascope if not given.
         all_: Every figure of every claim.
         stated: Only figures that the paper states.
         verdict: Only figures with this verdict, such as outside.
@@ -135,6 +135,7 @@ def scoreboard(
     from quantascope.claims.scoreboard import scoreboard as rows_of
     from quantascope.claims.tables import print_scoreboard, print_standings
 
+    results = results or RESULTS
     rows = rows_of(results)
     known = list(dict.fromkeys(row.claim for row in rows))
     for claim in claims:

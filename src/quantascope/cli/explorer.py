@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import tyro
 
-from quantascope.cli.arguments import File, ProgramName
+from quantascope.claims import RESULTS
+from quantascope.cli.arguments import File, Folder, ProgramName
 from quantascope.cli.compute import ONE_PROCESS, ProcessFlags
 from quantascope.cli.discovery import TaskFile
 from quantascope.report.text import complain, say
@@ -24,7 +25,7 @@ def explore(
     no_browser: bool = False,
     task: TaskFile = None,
     program: ProgramName = None,
-    results: Path = Path("results"),
+    results: Folder = None,
     process: ProcessFlags = ONE_PROCESS,
 ) -> None:
     """Show runs in the browser: training, quanta, traces, interventions, programs, dynamics, claims.
@@ -42,7 +43,7 @@ def explore(
         no_browser: Only print the address.
         task: The task of a run that was trained on a task in a file.
         program: The program of a compiled Q-model that was made with a program in a file.
-        results: Folder of committed results, for the claims.
+        results: Folder of results, for the claims; those that come with quantascope if not given.
     """
     from quantascope.explorer.explorer import Explorer
     from quantascope.explorer.open import open_runs
@@ -53,7 +54,7 @@ def explore(
     _check_file(html, inputs, replace=replace)
     device = find_device(process.chosen_device)
     opened = open_runs(runs, task=task, program=program, device=device, bare=html is not None)
-    claims, drawing = claims_of(results)
+    claims, drawing = claims_of(results or RESULTS)
     command = "quantascope explore " + " ".join(run.named for run in opened)
     explorer = Explorer(opened, command, claims, drawing)
     if html:
