@@ -38,7 +38,7 @@ def test_every_old_name_has_a_successor_that_is_there(old):
 
 
 def test_names_that_never_were_here_are_refused_as_python_does():
-    with pytest.raises(ModuleNotFoundError, match=r"No module named 'quantascope\.experimants'"):
-        importlib.import_module("quantascope.experimants")
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'quantascope\.nothing'"):
+        importlib.import_module("quantascope.nothing")
     with pytest.raises(ModuleNotFoundError, match=r"No module named 'quantascope\.experiments\.nothing'"):
         importlib.import_module("quantascope.experiments.nothing")
