@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test chromium check docs bench page showcase clean
+.PHONY: help setup demo test chromium check lint docs bench numbers page showcase clean
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -29,13 +29,15 @@ chromium: # the tests of the explorer's page need one; installed where that is a
 		|| { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium; } \
 		>/dev/null 2>&1 || echo "Chromium could not be installed"
 
-check: $(READY) ## ruff and basedpyright
+check: lint docs ## style, types, spelling, and the documentation builds without a warning
+
+lint: $(READY) ## style, types and spelling
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/basedpyright --level error
+	$(BIN)/codespell *.md *.toml *.cff Makefile docs src tests benchmarks
 
 docs: $(READY) ## the documentation site: docs/_build/html/index.html; a broken link is an error
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 bench: $(READY) ## the benchmarks: ratios measured side by side
@@ -48,6 +50,12 @@ bench: $(READY) ## the benchmarks: ratios measured side by side
 	$(BIN)/python benchmarks/qmodel_fit.py
 	$(BIN)/python benchmarks/artefact_reading.py
 	$(BIN)/python benchmarks/damage.py
+
+NUMBERS ?= results/benchmarks/*.json
+
+numbers: $(READY) ## measure the committed numbers of the benchmarks again: hours; some with NUMBERS=results/benchmarks/X.json
+	for file in $(NUMBERS); do \
+		$(BIN)/python benchmarks/$$(basename $$file .json | tr - _).py --json $$file || exit 1; done
 
 page: ## rebuild the explorer's page, with node
 	npm --prefix src/quantascope/explorer/page ci --silent

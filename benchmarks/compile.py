@@ -9,7 +9,6 @@ and vocabularies of 1,000 and 100,000 tokens must not differ much. Seconds are o
 
 import argparse
 import dataclasses
-import json
 import os
 import resource
 import statistics
@@ -17,12 +16,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from num2words import num2words
 
 from quantascope.program import CompiledProgram, Program, Registry, compile_program, lift
 from quantascope.programs import find_program
+from quantascope.runs.artefact import write_json
 from quantascope.tasks.number_naming import LARGEST, PANELS, number_name
 
 ASKED_SECONDS = {"compile": 10.0, "trace": 30.0}
@@ -128,7 +129,7 @@ def name_all(language: str, compiled: CompiledProgram) -> Measurement:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", type=Path, help="where to write the outcome")
     parser.add_argument("--beside", metavar="SRC")
     parser.add_argument("--compile-only", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -145,8 +146,7 @@ def main() -> None:
         found.append(name_all("english", compiled))
         found.append(name_all("french", compile_program(find_program("french"))))
     if chosen.json:
-        print(json.dumps([{**asdict(one), "events_per_second": one.rate} for one in found], indent=2))
-        return
+        write_json(chosen.json, [{**asdict(one), "events_per_second": one.rate} for one in found])
     print("stage                events   seconds  asked  events/s")
     for one in found:
         asked = "" if one.asked is None else f"{one.asked:g}"

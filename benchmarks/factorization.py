@@ -6,11 +6,11 @@ the same factors. Growth is measured over a decade of events, up to 100,000 even
 """
 
 import argparse
-import json
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from quantascope.discovery import factorize
 from quantascope.discovery.factorize import ALTERNATIONS, best_scale
 from quantascope.discovery.planted import PlantedConfig, plant
+from quantascope.runs.artefact import write_json
 
 FACTORS, THRESHOLD = 10, 1e-4
 
@@ -112,13 +113,13 @@ def timed(run: Callable[[], Any], rounds: int) -> tuple[float, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", type=Path, help="where to write the outcome")
     chosen = parser.parse_args()
     compared = [compare(events, 200, chosen.rounds) for events in (2_000, 10_000)]
     grown = [grow(events, 200) for events in (10_000, 30_000, 100_000)]
     if chosen.json:
-        print(json.dumps({"compared": [asdict(one) for one in compared], "grown": [asdict(one) for one in grown]}))
-        return
+        found = {"compared": [asdict(one) for one in compared], "grown": [asdict(one) for one in grown]}
+        write_json(chosen.json, found)
     print("events  intervals  straightforward      ours   ratio  same supports")
     for one in compared:
         print(

@@ -6,11 +6,11 @@ balanced numbers is timed as well.
 """
 
 import argparse
-import json
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import torch
 
@@ -19,6 +19,7 @@ from quantascope.guidance.guide import guided_objective
 from quantascope.guidance.learner import GuidedLearner
 from quantascope.guidance.lesson import Lesson
 from quantascope.models import Transformer, TransformerConfig, predict
+from quantascope.runs.artefact import write_json
 from quantascope.tasks.number_naming import PANELS, POSITIONS, VOCABULARY, naming_events
 from quantascope.training import Objective, train
 
@@ -78,13 +79,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--steps", type=int, default=10)
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", type=Path, help="where to write the outcome")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     found = measure(chosen.rounds, chosen.steps)
     if chosen.json:
-        print(json.dumps(asdict(found), indent=2))
-        return
+        write_json(chosen.json, asdict(found))
     print(f"cross-entropy alone  {found.plain_step_ms:7.2f} ms a step")
     print(f"guided               {found.guided_step_ms:7.2f} ms a step")
     print(f"overhead             {found.overhead:7.1%}  (asked: below {found.asked_overhead:.0%})")

@@ -8,17 +8,18 @@ Before timing, both learn from the same weights on the same 50 batches and must 
 
 import argparse
 import itertools
-import json
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
 from quantascope.acquisition.learner import task_objective
 from quantascope.models import MLPConfig, TaskMLP
+from quantascope.runs.artefact import write_json
 from quantascope.tasks.hsp import Batch, Forest, FreshBatches, RegularFamily, build_forest
 from quantascope.training import TrainingConfig, train
 
@@ -154,14 +155,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", type=Path, help="where to write the outcome")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     forest = build_forest(RegularFamily())
     found = [measure(forest, width, chosen.rounds, chosen.steps) for width in ASKED_RATIO]
     if chosen.json:
-        print(json.dumps([asdict(one) for one in found], indent=2))
-        return
+        write_json(chosen.json, [asdict(one) for one in found])
     print(f"{len(forest.tasks)} tasks, {forest.sensors} sensors, {HIDDEN_LAYERS} hidden layers, batch {BATCH}")
     print("width   plain/s      ours/s    ratio  asked  loss difference")
     for one in found:

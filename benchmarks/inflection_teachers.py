@@ -29,10 +29,10 @@ FORMS = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", type=int, help="processes; as many as the cores hold if not given")
-    parser.add_argument("--out", type=Path, default=Path("results/benchmarks/inflection-teachers.json"))
+    parser.add_argument("--json", type=Path, help="where to write the outcome")
     asked = parser.parse_args()
     jobs = {("inflection", form): config for form, config in FORMS.items()}
-    write_rows(compare(jobs, Path("runs/inflection-teachers"), asked.workers), asked.out)
+    write_rows(compare(jobs, Path("runs/inflection-teachers"), asked.workers), asked.json)
 
 
 if __name__ == "__main__":

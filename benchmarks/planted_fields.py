@@ -73,27 +73,21 @@ def draw(scores: Curves, file: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, nargs="+", default=list(range(10)))
-    parser.add_argument("--results", type=Path, default=Path("results/benchmarks"))
+    parser.add_argument("--json", type=Path, help="where to write the outcome; a figure is drawn beside it")
     chosen = parser.parse_args()
     scores = measure(chosen.seeds)
     for name, methods in scores.items():
         print(f"\n{name}\n\nnoise       " + "".join(f"{noise:7g}" for noise in NOISE))
         for method, figures in methods.items():
             print(f"{method:12s}" + "".join(f"{one.mean:7.3f}" for one in figures))
-    chosen.results.mkdir(parents=True, exist_ok=True)
-    draw(scores, chosen.results / "planted-fields")
-    write_json(
-        chosen.results / "planted-fields.json",
-        {
-            "seeds": chosen.seeds,
-            "noise": list(NOISE),
-            "made_with": made_with(),
-            "f1": {
-                name: {method: [asdict(one) for one in figures] for method, figures in methods.items()}
-                for name, methods in scores.items()
-            },
-        },
-    )
+    if chosen.json:
+        draw(scores, chosen.json)
+        found = {
+            name: {method: [asdict(one) for one in figures] for method, figures in methods.items()}
+            for name, methods in scores.items()
+        }
+        outcome = {"seeds": chosen.seeds, "noise": list(NOISE), "made_with": made_with(), "f1": found}
+        write_json(chosen.json, outcome)
 
 
 if __name__ == "__main__":

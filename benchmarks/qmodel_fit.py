@@ -7,12 +7,12 @@ Rounds of both alternate on one thread, and the median round counts, in CPU time
 """
 
 import argparse
-import json
 import math
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -23,6 +23,7 @@ from quantascope.qmodel.recovered.config import RecoveredFit
 from quantascope.qmodel.recovered.fit import recovery_objective
 from quantascope.qmodel.recovered.loss import ReplayedCheckpoint
 from quantascope.qmodel.recovered.model import RecoveredExecution, RecoveredQModel
+from quantascope.runs.artefact import write_json
 from quantascope.tasks.events import Events
 from quantascope.tasks.number_naming import PANELS, POSITIONS, VOCABULARY, naming_events
 
@@ -159,13 +160,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--updates", type=int, default=5)
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", type=Path, help="where to write the outcome")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     found = measure(chosen.rounds, chosen.updates)
     if chosen.json:
-        print(json.dumps(asdict(found), indent=2))
-        return
+        write_json(chosen.json, asdict(found))
     print(f"quantum after quantum  {found.loop_ms:7.1f} ms an update")
     print(f"as fitted              {found.fit_ms:7.1f} ms an update")
     print(f"ratio                  {found.ratio:7.2f}  (asked: at least {found.asked_ratio:g})")

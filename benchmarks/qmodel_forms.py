@@ -9,7 +9,6 @@ seeds is the default of `CompiledLearner`. Runs are kept in runs/qmodel-forms an
 """
 
 import argparse
-import json
 import statistics
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 from quantascope.models import predict
 from quantascope.qmodel.compiled.fit import PAPER_QMODEL, CompiledLearner, learn_compiled
+from quantascope.runs.artefact import write_json
 from quantascope.runs.engine import local_engine
 
 NO_WARMUP = CompiledLearner(noise_warmup=0.0)
@@ -66,9 +66,10 @@ def compare(
     return rows
 
 
-def write_rows(rows: list[dict[str, Any]], path: Path) -> None:
-    """Write the rows, and print the mean and the lowest accuracy of each form."""
-    path.write_text(json.dumps(rows, indent=2) + "\n")
+def write_rows(rows: list[dict[str, Any]], path: Path | None) -> None:
+    """Write the rows if a file is given, and print the mean and the lowest accuracy of each form."""
+    if path:
+        write_json(path, rows)
     for form in dict.fromkeys(row["form"] for row in rows):
         values = [value for row in rows if row["form"] == form for value in row["development"]]
         print(f"{form:46} mean {statistics.mean(values):.1f}, lowest {min(values):.1f}")
@@ -78,14 +79,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", nargs="+", choices=PROGRAMS, default=list(PROGRAMS))
     parser.add_argument("--examples", type=int, choices=(100, 200, 300), default=100)
-    parser.add_argument("--out", type=Path, default=Path("results/benchmarks/qmodel-forms.json"))
+    parser.add_argument("--json", type=Path, help="where to write the outcome")
     asked = parser.parse_args()
     jobs = {
         (program, form): config.replace({"program": program, "trained_on": f"training_{asked.examples}"})
         for program in asked.programs
         for form, config in FORMS.items()
     }
-    write_rows(compare(jobs, Path("runs/qmodel-forms")), asked.out)
+    write_rows(compare(jobs, Path("runs/qmodel-forms")), asked.json)
 
 
 if __name__ == "__main__":

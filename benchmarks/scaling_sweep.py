@@ -7,9 +7,9 @@ learn from the same weights on the same 50 batches and must show the same losses
 """
 
 import argparse
-import json
 import statistics
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from hsp_training import PlainData, PlainLearner, timed
 from quantascope.acquisition.learner import CohortLearner, batches_of, task_objective
 from quantascope.models import TaskMLP
+from quantascope.runs.artefact import write_json
 from quantascope.tasks.hsp import Forest, RegularFamily, build_forest
 from quantascope.training import OptimizerConfig, TrainingConfig, train
 
@@ -123,13 +124,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", type=Path, help="where to write the outcome")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     found = measure(chosen.rounds, chosen.steps)
     if chosen.json:
-        print(json.dumps(asdict(found), indent=2))
-        return
+        write_json(chosen.json, asdict(found))
     print(f"widths {', '.join(map(str, found.widths))}, batch {SWEEP.batch_size}, all widths of a sweep")
     print(f"plain {found.plain_examples_per_second:,}/s   ours {found.our_examples_per_second:,}/s", end="   ")
     print(f"ratio {found.ratio} (asked {found.asked_ratio})   loss difference {found.largest_loss_difference:.1e}")
