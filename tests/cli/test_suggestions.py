@@ -16,6 +16,7 @@ from quantascope.cli import main
         ),
         ("fit x --presets faithful", "; did you mean --preset? see quantascope fit --help"),
         ("fit x --nope", "Unrecognized options: --nope; see quantascope fit --help"),
+        ("fit x --recipe faithful", "quantascope: --recipe is --preset since version 0.2"),
         ("discover x --rule paht", "Expected one of ('path', 'gradient'); see quantascope discover --help"),
     ],
 )

@@ -41,6 +41,9 @@ COMMANDS = (
     scoreboard,
 )
 
+RENAMED_OPTIONS = {"--recipe": "--preset"}
+"""Options of version 0.1 by what they are called now."""
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; 0 or its own code, or 2 for an error that the user can mend, or 130 for an interrupt."""
@@ -98,7 +101,8 @@ def _warnings_in_a_line() -> Iterator[None]:
 
 def _parse(arguments: list[str] | None) -> Callable[[], int | None]:
     """The command that the arguments ask for, ready to run."""
-    asked = next(iter(sys.argv[1:] if arguments is None else arguments), "-")
+    given = sys.argv[1:] if arguments is None else arguments
+    asked = next(iter(given), "-")
     names = [command.__name__ for command in COMMANDS]
     if asked not in names and not asked.startswith("-"):
         raise InvalidConfig(f"there is no command '{asked}'{nearest(asked, names, 'commands')}")
@@ -115,6 +119,8 @@ def _parse(arguments: list[str] | None) -> Callable[[], int | None]:
     except SystemExit as stop:
         if not stop.code:
             raise
+        for old in RENAMED_OPTIONS.keys() & given:
+            raise InvalidConfig(f"{old} is {RENAMED_OPTIONS[old]} since version 0.2") from None
         help_of = f"quantascope {asked}" if asked in names else "quantascope"
         raise InvalidConfig(f"{_complaint(complaint.getvalue())} see {help_of} --help") from None
 
