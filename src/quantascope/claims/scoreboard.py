@@ -202,7 +202,8 @@ def _read_toml(results: Path) -> dict[str, Any]:
 
 def _not_the_list(results: Path, error: Exception) -> DamagedArtefact:
     file = results / "paper.toml"
-    return DamagedArtefact(f"{file} is not the list of the paper's figures ({error}); leave out --results, or name a folder that has it")
+    said = f"{file} is not the list of the paper's figures ({error})"
+    return DamagedArtefact(f"{said}; leave out --results, or name a folder that has it")
 
 
 def read_results(results: Path) -> dict[str, dict[str, Result]]:
