@@ -37,7 +37,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
         names = archive.namelist()
     roots = {name.split("/")[0] for name in names}
     assert roots == {"quantascope", f"quantascope-{VERSION}.dist-info"}
-    assert "quantascope/py.typed" in names
+    assert {"quantascope/py.typed", "quantascope/explorer/static/index.html"} <= {*names}
     drawings = {file.name for file in (ROOT / "results" / "figures").glob("*.svg")}
     assert drawings == {name.split("/")[-1] for name in names if name.endswith(".svg")}
     assert not any("/page/" in name or name.endswith((".pyc", ".png")) for name in names)

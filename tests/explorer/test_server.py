@@ -5,8 +5,6 @@ import http.client
 import json
 import socket
 import threading
-import tomllib
-from pathlib import Path
 
 import pytest
 
@@ -186,13 +184,3 @@ def test_connections_that_say_nothing_do_not_take_the_place_of_others(explorer, 
             one.close()
         assert ask(running)[0].status == 200
         running.shutdown()
-
-
-def test_the_wheel_has_the_page_and_not_its_sources():
-    setuptools = pytest.importorskip("setuptools")
-    root = Path(__file__).parents[2]
-    about = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]
-    packages = setuptools.find_namespace_packages(str(root / "src"), exclude=about["packages"]["find"]["exclude"])
-    assert "quantascope.explorer" in packages
-    assert not any(package.startswith("quantascope.explorer.page") for package in packages)
-    assert "explorer/static/index.html" in about["package-data"]["quantascope"]
