@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from quantascope.cli import main
-from quantascope.report.tables import qmodel_text
+from quantascope.report.qmodel import qmodel_text
 from quantascope.runs.artefact import read_facts, read_tensors, write_tensors
 
 TINY = ["steps=6", "intervals=3", "replays=2", "model.blocks=2", "model.width=8", "model.hidden=8"]

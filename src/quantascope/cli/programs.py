@@ -26,13 +26,15 @@ def compile(
     """
     from quantascope.program import compile_program
     from quantascope.programs import find_program
-    from quantascope.report.graph_drawing import check_drawing, write_drawing
     from quantascope.report.tables import print_program
 
-    if figure:
+    if figure is None:
+        compiled = compile_program(find_program(program))
+    else:
+        from quantascope.report.graph_drawing import check_drawing, write_drawing
+
         check_drawing(figure)
-    compiled = compile_program(find_program(program))
-    if figure:
+        compiled = compile_program(find_program(program))
         write_drawing(compiled.graph, figure)
     if json:
         print_json(compiled.to_json())

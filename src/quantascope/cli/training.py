@@ -70,8 +70,8 @@ def _train_forest(
 def _train_source(
     task: str, out: Path, config: Path | None, changes: dict[str, Any], seed: int | None, device: str
 ) -> tuple[dict[str, Any], str]:
+    from quantascope.report.accuracy import accuracy_text
     from quantascope.report.progress import one_run
-    from quantascope.report.tables import accuracy_text
     from quantascope.sources.trained import accuracy_table, read_source_config, source_summary, train_source
 
     source_config = read_source_config(config, task=task, seed=seed).replace(changes)

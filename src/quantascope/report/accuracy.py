@@ -1,12 +1,33 @@
-"""What became of a compiled Q-model or a guided network: accuracy by panel, and what the Q-model knows."""
+"""What became of a trained network, a compiled Q-model or a guided network: accuracy, and what a Q-model knows."""
 
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from quantascope.guidance.guide import GuidedRun
 from quantascope.qmodel.compiled.fit import CompiledRun
 from quantascope.qmodel.compiled.knowledge import Knowledge
 from quantascope.qmodel.compiled.program_task import ProgramTask
+from quantascope.report.tables import captured, text_table
+from quantascope.sources.source import Source
+
+
+def accuracy_text(source: Source, table: pl.DataFrame) -> str:
+    """Accuracy by panel and length of the prompt."""
+    columns = ("panel", "length", "inputs", "token %", "exact %", "nats")
+    out = text_table(*columns, title=_training_title(source), names=0)
+    for panel, length, inputs, token, exact, nll in table.iter_rows():
+        style = "bold" if length == "all" else None
+        cells = (f"{inputs:,}", f"{100 * token:.1f}", f"{100 * exact:.1f}", f"{nll:.3f}")
+        out.add_row(panel if length == "all" else "", length, *cells, style=style)
+    return captured(out)
+
+
+def _training_title(source: Source) -> str:
+    title = f"{source.folder}: {source.steps[-1]:,} steps"
+    rising = source.rising_share
+    return title if rising is None else f"{title}, the loss rose in {100 * rising:.1f} % of them"
 
 
 def compiled_json(out: Path, run: CompiledRun) -> dict[str, Any]:
