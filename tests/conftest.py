@@ -77,7 +77,7 @@ def compiled() -> Callable[[str], CompiledProgram]:
 @contextmanager
 def _threads() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("quantascope.runs.engine.open_engine", lambda *_, **__: ThreadPoolExecutor(1))
+        patch.setattr("quantascope.cli.compute.open_engine", lambda *_, **__: ThreadPoolExecutor(1))
         yield
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -20,6 +21,7 @@ import quantascope
 from quantascope.claims.register import CLAIMS, module_of
 from quantascope.claims.result import Result
 from quantascope.claims.scoreboard import Verdict
+from quantascope.cli.compute import Compute
 from quantascope.cli.main import _parse, main
 
 ROOT = Path(__file__).parents[2]
@@ -68,6 +70,11 @@ def test_a_reproduction_leaves_a_result_and_a_picture(reproduced):
     assert all(0 < value <= 6 for value in result["figures"]["acquired_displayed"]["values"])
     assert (reproduced / "figure.png").read_bytes().startswith(b"\x89PNG")
     assert (reproduced / "figure.svg").read_text().startswith("<?xml")
+
+
+@pytest.mark.usefixtures("threaded")
+def test_threads_take_the_place_of_processes_where_a_test_asks_for_them():
+    assert isinstance(Compute(workers=1).pool(), ThreadPoolExecutor)
 
 
 @pytest.mark.usefixtures("threaded")
@@ -234,7 +241,7 @@ def interrupt(arguments: list[str], until: Path) -> subprocess.Popen:
     return process
 
 
-def test_ctrl_c_ends_a_sweep_with_code_130_and_the_same_command_finishes_it(tmp_path, reproduced):
+def test_ctrl_c_ends_a_sweep_with_code_130_and_the_same_command_finishes_it(tmp_path, reproduced, threads):
     folder = tmp_path / "flat"
     arguments = reproduce_in(folder)
     process = interrupt(arguments, until=folder / "runs" / "model-0-ranks-0" / "config.json")
@@ -243,7 +250,8 @@ def test_ctrl_c_ends_a_sweep_with_code_130_and_the_same_command_finishes_it(tmp_
     said = [line for line in stderr.splitlines() if not line.startswith("[")]
     assert said == ["quantascope: interrupted; run the same command to resume"]
     assert not (folder / "result.json").exists()
-    assert main(arguments) == 0
+    with threads():
+        assert main(arguments) == 0
     figures = [json.loads((f / "result.json").read_text())["figures"] for f in (folder, reproduced)]
     assert figures[0] == figures[1]
 

@@ -10,7 +10,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import quantascope
-import quantascope.runs.engine
+import quantascope.cli.compute
 from quantascope.cli import main
 
 SIZES = "model.blocks=2 model.width=8 model.hidden=16 steps=24 optimizer.learning_rate=0.1 intervals=6 replays=3"
@@ -40,7 +40,7 @@ def say(command: str) -> str:
 
 if __name__ == "__main__":
     sys.meta_path.insert(0, Absent())
-    quantascope.runs.engine.open_engine = lambda *_, **__: ThreadPoolExecutor(1)  # quicker than a process
+    quantascope.cli.compute.open_engine = lambda *_, **__: ThreadPoolExecutor(1)  # quicker than a process
     say(f"train number-naming --out source --set {SIZES}")
     quanta = json.loads(say("discover source --workers 1 --threshold 0.02 --json"))
     say("fit source --set updates=4 parts=2")
