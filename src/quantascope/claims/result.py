@@ -7,7 +7,6 @@ from typing import Any, SupportsFloat
 
 import numpy as np
 from jaxtyping import Float, Num
-from scipy import stats
 
 from quantascope.runs.artefact import read_record, write_record
 from quantascope.runs.config import Config, fingerprint
@@ -93,6 +92,8 @@ def t_interval(values: Float[np.ndarray, " runs"]) -> tuple[float, float] | None
     """
     if values.size < 3:
         return None
+    from scipy import stats  # here, for it takes half a second to import
+
     reach = float(stats.t.ppf(0.975, values.size - 1) * values.std(ddof=1) / np.sqrt(values.size))
     return float(values.mean()) - reach, float(values.mean()) + reach
 
@@ -103,6 +104,8 @@ def bootstrap_interval(values: Float[np.ndarray, " runs"]) -> tuple[float, float
         return None
     if np.ptp(values) == 0:
         return float(values[0]), float(values[0])
+    from scipy import stats
+
     interval = stats.bootstrap(
         (values,), np.mean, method="percentile", n_resamples=9999, rng=np.random.default_rng(0)
     ).confidence_interval
