@@ -182,6 +182,7 @@ def test_a_run_without_any_factor_is_refused(source):
         factor_subject(source, factors.chosen(np.array([], dtype=np.int64)), facts["rule"])
 
 
+@pytest.mark.usefixtures("threaded")
 def test_gates_of_a_compiled_q_model_are_named_by_its_program(program, tmp_path, capsys):
     """What the gates were taught comes back as their names."""
     short = ["training.steps=150", "training.schedule.decay_from=75", "model.width=16"]
@@ -201,6 +202,7 @@ def test_gates_of_a_compiled_q_model_are_named_by_its_program(program, tmp_path,
         find_subject(run, units="factors")
 
 
+@pytest.mark.usefixtures("threaded")
 def test_the_command_prints_and_keeps_the_names(fitted, capsys):
     run = fitted.source.folder
     arguments = ["explain", str(run), "--calibration", "priority", "--test", "causal", "--permutations", "2"]
