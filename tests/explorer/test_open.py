@@ -2,6 +2,7 @@
 
 import re
 import webbrowser
+from pathlib import Path
 
 import pytest
 
@@ -66,10 +67,11 @@ def test_a_run_of_a_kind_that_nobody_shows_is_refused(tmp_path):
 def ended(monkeypatch):
     """A server that is interrupted at once."""
 
-    def interrupt(server):
+    def interrupt(server, meanwhile):
+        meanwhile()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(ExplorerServer, "serve_forever", interrupt)
+    monkeypatch.setattr(ExplorerServer, "serve", interrupt)
 
 
 class Browser(webbrowser.BaseBrowser):
@@ -117,6 +119,7 @@ def test_other_machines_are_let_in_with_a_warning_and_a_token(forest_run, ended,
     ("arguments", "complaint"),
     [
         (["nowhere"], "there is no folder nowhere"),
+        ([str(Path(__file__).parent)], "is neither a run nor a folder of checkpoints"),
         (["RUN", "--port", "99999"], "cannot listen at 127.0.0.1:99999"),
         (["RUN", "--port", "-1"], "cannot listen at 127.0.0.1:-1"),
         (["RUN", "--host", "no.such.host.example"], "cannot listen at no.such.host.example"),

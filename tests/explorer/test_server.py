@@ -38,7 +38,7 @@ def guarded(explorer):
 
 def ask(server, target="/api/index", method="GET", **headers):
     port = server.server_address[1]
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     headers = {"Host": f"127.0.0.1:{port}"} | {name.replace("_", "-"): value for name, value in headers.items()}
     connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
     for name, value in headers.items():
@@ -182,5 +182,6 @@ def test_connections_that_say_nothing_do_not_take_the_place_of_others(explorer, 
         for one in silent:
             assert one.recv(1) == b""  # closed after its patience
             one.close()
+        monkeypatch.undo()  # a busy machine may need longer than that to ask
         assert ask(running)[0].status == 200
         running.shutdown()

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy import stats
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,8 @@ def fit_clock(
 
 def rank_correlation(step: Float[np.ndarray, " functions"], other: Float[np.ndarray, " functions"]) -> float:
     """Spearman correlation over the acquired functions; zero if a side is constant, NaN for fewer than two."""
+    from scipy import stats  # here, for it takes long to import
+
     seen = np.isfinite(step)
     if seen.sum() < 2:
         return np.nan

@@ -1,17 +1,22 @@
 """The command that shows runs in the browser."""
 
+from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from quantascope.claims import RESULTS
 from quantascope.cli.arguments import File, Folder, ProgramName
-from quantascope.cli.compute import ONE_PROCESS, ProcessFlags
+from quantascope.cli.compute import ONE_PROCESS, Process, ProcessFlags
 from quantascope.cli.discovery import TaskFile
 from quantascope.report.text import complain, say
-from quantascope.runs.errors import InvalidConfig
+from quantascope.runs.errors import DamagedArtefact, InvalidConfig
+
+if TYPE_CHECKING:
+    from quantascope.explorer.explorer import Explorer
 
 
 def explore(
@@ -45,21 +50,16 @@ def explore(
         program: The program of a compiled Q-model that was made with a program in a file.
         results: Folder of results, for the claims; those that come with quantascope if not given.
     """
-    from quantascope.explorer.explorer import Explorer
-    from quantascope.explorer.open import open_runs
+    from quantascope.explorer.opening import Opening
     from quantascope.explorer.server import ExplorerServer
-    from quantascope.models.device import find_device
 
-    process.begin()
     _check_file(html, inputs, replace=replace)
-    device = find_device(process.chosen_device)
-    opened = open_runs(runs, task=task, program=program, device=device, bare=html is not None)
-    claims, drawing = claims_of(results or RESULTS)
-    command = "quantascope explore " + " ".join(run.named for run in opened)
-    explorer = Explorer(opened, command, claims, drawing)
+    make = partial(_opened, runs, task, program, results or RESULTS, process, bare=html is not None)
     if html:
-        _write(explorer, html, inputs)
+        _write(make(), html, inputs)
         return
+    _check_places(runs)
+    explorer = Opening()
     with ExplorerServer(explorer, host=host, port=port) as server:
         if server.token:
             complain(f"warning: other machines can reach {host}; whoever has the printed address sees these runs")
@@ -67,7 +67,34 @@ def explore(
         if not no_browser:
             _open_browser(server.address)
         with suppress(KeyboardInterrupt):
-            server.serve_forever()
+            server.serve(meanwhile=partial(explorer.finish, make))
+
+
+def _opened(
+    runs: Sequence[str],
+    task: str | None,
+    program: str | None,
+    results: Path,
+    process: Process,
+    *,
+    bare: bool,
+) -> "Explorer":
+    """The explorer of these runs."""
+    from quantascope.explorer.explorer import Explorer
+    from quantascope.explorer.open import open_runs
+    from quantascope.models.device import find_device
+
+    process.begin()
+    device = find_device(process.chosen_device)
+    opened = open_runs(runs, task=task, program=program, device=device, bare=bare)
+    return Explorer(opened, "quantascope explore " + " ".join(run.named for run in opened), *claims_of(results))
+
+
+def _check_places(runs: Sequence[str]) -> None:
+    """Refuse a place that is not there, before a browser is opened."""
+    for where in runs:
+        if not (Path(where).exists() or ".py:" in where):
+            raise DamagedArtefact(f"there is no folder {where}; give a run folder, FILE.py:NAME, or checkpoints")
 
 
 def _check_file(file: Path | None, inputs: tuple[str, ...], *, replace: bool) -> None:

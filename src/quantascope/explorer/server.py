@@ -16,14 +16,14 @@ import socket
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from quantascope.explorer.explorer import Explorer
 from quantascope.explorer.page_file import read_page, security_policy
 from quantascope.explorer.request import Request, UnknownAddress
 from quantascope.explorer.values import finite
@@ -57,13 +57,21 @@ class Reply:
         return cls.of({"error": why}, status)
 
 
+class Answering(Protocol):
+    """What answers requests for data: an `Explorer`, or one that is being opened."""
+
+    def answer(self, asked: Request) -> Any:
+        """The data at an address."""
+        ...
+
+
 class ExplorerServer(ThreadingHTTPServer):
     """Listens at an address of this machine; `token` is asked for if the address can be reached from others."""
 
     daemon_threads = True
     allow_reuse_address = True
 
-    def __init__(self, explorer: Explorer, *, host: str = LOCAL, port: int = 0) -> None:
+    def __init__(self, explorer: Answering, *, host: str = LOCAL, port: int = 0) -> None:
         self.explorer = explorer
         self.page = read_page()
         self.policy = security_policy(self.page, connect="'self'")
@@ -86,6 +94,16 @@ class ExplorerServer(ThreadingHTTPServer):
         if shown in ("0.0.0.0", "[::]"):
             shown = socket.gethostname()
         return f"http://{shown}:{port}/" + (f"?token={self.token}" if self.token else "")
+
+    def serve(self, meanwhile: Callable[[], None]) -> None:
+        """Answer until this thread is interrupted; it works `meanwhile`, and an error there ends the server."""
+        answering = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
+        answering.start()
+        try:
+            meanwhile()
+            answering.join()
+        finally:
+            self.shutdown()
 
     def is_own_name(self, name: str | None) -> bool:
         """Whether the Host of a request names this server.

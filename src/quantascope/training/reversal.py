@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.stats
 
 from quantascope.training.finding import Finding
 
@@ -39,5 +38,7 @@ def reversed_series(steps: Sequence[int], losses: Sequence[float], *, turning: f
 
 def _rank_correlation(values: list[float]) -> tuple[float, float]:
     """Kendall's correlation with the order, and how likely chance gives one as large."""
-    found: Any = scipy.stats.kendalltau(np.arange(len(values)), np.array(values))
+    from scipy import stats  # here, for it takes long to import
+
+    found: Any = stats.kendalltau(np.arange(len(values)), np.array(values))
     return float(found.statistic), float(found.pvalue)

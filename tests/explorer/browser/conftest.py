@@ -44,7 +44,7 @@ def chromium() -> Iterator[Any]:
         pytest.skip(f"browser tests need {missing}: {HOW}")
     playwright.expect.set_options(timeout=PATIENCE)
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=executable, args=QUIET)
+        browser = driver.chromium.launch(executable_path=executable, args=QUIET, timeout=PATIENCE)
         yield browser
         browser.close()
 
@@ -57,6 +57,8 @@ class Visit:
     address: str
     complaints: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
+    expected: str | None = None
+    """What complaints say that belong to the test; they may come until the page is closed."""
 
     def __post_init__(self) -> None:
         self.page.set_default_timeout(PATIENCE)
@@ -68,6 +70,11 @@ class Visit:
         if message.type in ("error", "warning"):
             self.complaints.append(message.text)
 
+    @property
+    def unexpected(self) -> list[str]:
+        """Complaints that do not belong to the test."""
+        return [one for one in self.complaints if self.expected is None or self.expected not in one]
+
     def open(self, place: str) -> Any:
         """The page at a place such as `quanta?sort=demand`, opened anew, with all that it shows loaded."""
         self.page.goto("about:blank")
@@ -75,14 +82,20 @@ class Visit:
         return self.settled()
 
     def settled(self) -> Any:
-        """The page once nothing on it is loading."""
+        """The page once nothing on it is loading, and every chart is drawn."""
         self.page.locator("main h1, main .state strong").first.wait_for()
         expect = importlib.import_module("playwright.sync_api").expect
-        expect(self.page.locator(".wait, .stale")).to_have_count(0)
+        expect(self.page.locator(".wait, .stale, .chart > [role=img]:empty")).to_have_count(0)
         return self.page
 
 
 Opener = Callable[..., Visit]
+
+
+@pytest.fixture(scope="session")
+def expect(chromium: Any) -> Any:
+    """Playwright's assertions, which wait until they hold."""
+    return importlib.import_module("playwright.sync_api").expect
 
 
 @pytest.fixture(scope="session")
@@ -125,10 +138,9 @@ def visitor(chromium: Any) -> Iterator[Opener]:
         return visits[-1]
 
     yield opened
-    complaints = [complaint for one in visits for complaint in one.complaints]
     for one in visits:
         one.page.context.close()
-    assert not complaints
+    assert not [complaint for one in visits for complaint in one.unexpected]
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Every view opens, in both themes and on a phone, without a complaint of the browser or of axe."""
 
 import importlib
+import re
 
 import pytest
 
@@ -43,18 +44,18 @@ def test_every_view_is_readable_in_the_dark_and_fits_a_phone(visitor, address, a
         assert not serious(axe, page, runOnly=["color-contrast"]), place
 
 
-def test_views_that_a_run_does_not_have_say_why_and_how_to_get_them(visit):
+def test_views_that_a_run_does_not_have_say_why_and_how_to_get_them(visit, expect):
     page = visit.open("trace?run=3")
     state = page.locator("main .state").first
     assert state.is_visible()
     assert page.locator("nav .absent").count() > 0
-    assert visit.open("?run=3").title().startswith("Dynamics")
+    expect(visit.open("?run=3")).to_have_title(re.compile("^Dynamics"))
 
 
-def test_number_keys_switch_views_and_the_theme_is_kept(visit):
+def test_number_keys_switch_views_and_the_theme_is_kept(visit, expect):
     page = visit.open("training")
     page.keyboard.press("2")
-    assert visit.settled().title().startswith("Quanta")
+    expect(page).to_have_title(re.compile("^Quanta"))
     before = page.locator("html").get_attribute("data-theme")
     page.get_by_role("button", name="Switch to the").click()
     assert page.locator("html").get_attribute("data-theme") != before

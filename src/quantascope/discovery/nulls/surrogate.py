@@ -16,7 +16,6 @@ from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float
-from scipy import stats
 
 from quantascope.discovery.nulls.baselines import nonnegative_model
 
@@ -45,6 +44,8 @@ def gaussian_surrogate(values: Values) -> Surrogate:
 
 
 def _loading_layer(layer: Layer, rank: int) -> Draw:
+    from scipy import stats  # here, for it takes long to import
+
     loadings, curves = nonnegative_model(layer, max(rank, 1))
     left = layer - loadings @ curves
     mean, variance = loadings.mean(0), loadings.var(0)

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from scipy import stats
 from torch import Tensor
 
 from quantascope.models.device import CPU, device_of
@@ -46,6 +45,8 @@ class Comparison:
 
     def rank_correlation(self, kind: str) -> float:
         """Spearman correlation over all pairs."""
+        from scipy import stats  # here, for it takes long to import
+
         return _correlation(stats.rankdata(self.predicted), stats.rankdata(self.found[kind]))
 
     def within_writers(self, kind: str) -> float:

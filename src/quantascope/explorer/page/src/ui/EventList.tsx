@@ -1,5 +1,5 @@
 /** Events in their context, drawn as they come into view; further ones are asked for page by page. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Event, EventPage } from "../data/shapes";
 import { number, shortened, visible } from "../format";
 import { link } from "../router";
@@ -44,7 +44,8 @@ export function EventList({ label, first, page, unit, height = 440 }: Props) {
     };
   }, [first, firstPage, lastPage]);
   const view = useRef<HTMLUListElement>(null);
-  useEffect(() => {
+  // With the drawing, not after it: whoever sees the events may scroll at once.
+  useLayoutEffect(() => {
     if (view.current) view.current.scrollTop = 0;
   }, [first]);
   if (!total) return <Empty title="No events" />;

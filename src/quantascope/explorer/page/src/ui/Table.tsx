@@ -1,6 +1,6 @@
 /** A sortable, filterable table that draws only the rows in view. Its state is in the page's address. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { count } from "../format";
 import { change, useRoute } from "../router";
 import { Empty } from "./States";
@@ -40,7 +40,7 @@ export function Table<Row>(props: Props<Row>) {
   const [top, setTop] = useState(0);
   const [active, setActive] = useState(0);
   const height = Math.min(props.height ?? 620, HEAD + rowHeight * Math.max(shown.length, 4) + 2);
-  useEffect(() => setActive(0), [sort, text]);
+  useLayoutEffect(() => setActive(0), [sort, text]);
   useLayoutEffect(() => {
     const [view, at] = [box.current, active * rowHeight];
     if (!view) return;

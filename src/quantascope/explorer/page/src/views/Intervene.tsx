@@ -2,7 +2,7 @@
 import { offline, useData } from "../data/client";
 import type { Effect, Intervened, Preview, Run, Suggestions, Trace, Units } from "../data/shapes";
 import { count, number, percent, plain, shortened, signed, visible } from "../format";
-import { change, go, link, useRoute } from "../router";
+import { type Route, change, go, link, route, useRoute } from "../router";
 import { Ask } from "../ui/Ask";
 import { Predictions } from "../ui/Predictions";
 import { QuantaGraph } from "../ui/QuantaGraph";
@@ -23,17 +23,21 @@ export function InterveneView({ run }: { run: Run }) {
   );
 }
 
-/** The interventions of the address. */
-function useAsked() {
-  const { query } = useRoute();
-  const asked = (query["units"] ?? "").split("\n").filter(Boolean);
-  const toggle = (one: string) => change({ units: (asked.includes(one) ? asked.filter((other) => other !== one) : [...asked, one].slice(-MOST)).join("\n") });
-  return { asked, toggle };
+/** The interventions of an address. */
+function askedBy({ query }: Route): string[] {
+  return (query["units"] ?? "").split("\n").filter(Boolean);
+}
+
+/** Does or undoes an intervention. The address is asked, not the last drawing of the page: clicks come faster than drawings. */
+function toggle(one: string): void {
+  const asked = askedBy(route());
+  change({ units: (asked.includes(one) ? asked.filter((other) => other !== one) : [...asked, one].slice(-MOST)).join("\n") });
 }
 
 function Asked({ run, units, suggested }: { run: Run; units: Units; suggested: Suggestions }) {
-  const { argument, query } = useRoute();
-  const { asked, toggle } = useAsked();
+  const now = useRoute();
+  const { argument, query } = now;
+  const asked = askedBy(now);
   const example = suggested.inputs.includes(suggested.placeholder) ? suggested.placeholder : suggested.inputs[0];
   const input = argument || example || "";
   const traced = useData<Trace>(input ? `runs/${run.id}/trace` : null, { input });
@@ -67,12 +71,12 @@ function Asked({ run, units, suggested }: { run: Run; units: Units; suggested: S
             />
             <div class="row beside">
               <span class="muted small">All messages</span>
-              <Buttons units={units} asked={asked} toggle={toggle} kinds={["delete-all", "replace-all"]} />
+              <Buttons units={units} asked={asked} kinds={["delete-all", "replace-all"]} />
             </div>
           </Panel>
         </div>
         <div class="stack span-5">
-          <Inspector units={units} chosen={query["unit"] ?? ""} asked={asked} toggle={toggle} />
+          <Inspector units={units} chosen={query["unit"] ?? ""} asked={asked} />
         </div>
       </div>
       {asked.length ? (
@@ -103,12 +107,11 @@ interface InspectorProps {
   units: Units;
   chosen: string;
   asked: readonly string[];
-  toggle: (one: string) => void;
 }
 
-function Inspector({ units, chosen, asked, toggle }: InspectorProps) {
+function Inspector({ units, chosen, asked }: InspectorProps) {
   const known = units.quanta.includes(chosen);
-  const buttons = (kinds: readonly string[], unit: string) => <Buttons units={units} asked={asked} toggle={toggle} kinds={kinds} unit={unit} />;
+  const buttons = (kinds: readonly string[], unit: string) => <Buttons units={units} asked={asked} kinds={kinds} unit={unit} />;
   const writers = units.writers.filter((name) => name.startsWith(`${chosen}.`));
   const channels = units.channels.filter((ends) => ends.includes(chosen));
   return (
@@ -141,13 +144,12 @@ function Inspector({ units, chosen, asked, toggle }: InspectorProps) {
 interface ButtonsProps {
   units: Units;
   asked: readonly string[];
-  toggle: (one: string) => void;
   kinds: readonly string[];
   unit?: string;
 }
 
 /** What can be done to a unit, or to all messages. */
-function Buttons({ units, asked, toggle, kinds, unit = "" }: ButtonsProps) {
+function Buttons({ units, asked, kinds, unit = "" }: ButtonsProps) {
   const offered = kinds.filter((kind) => units.kinds.includes(kind)).map((kind) => ({ kind, one: `${kind} ${unit}`.trim() }));
   return (
     <>

@@ -1,0 +1,29 @@
+"""`Opening`: an explorer whose runs are still being opened; the page is there at once, its questions wait."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+from quantascope.explorer.request import Request
+
+if TYPE_CHECKING:  # what it imports takes seconds, in which a server already listens
+    from quantascope.explorer.explorer import Explorer
+
+
+class Opening:
+    """Answers once the explorer is made; if that fails, every answer is the error."""
+
+    def __init__(self) -> None:
+        self._explorer: Future[Explorer] = Future()
+
+    def finish(self, make: "Callable[[], Explorer]") -> None:
+        """Make the explorer; an error is raised here too."""
+        try:
+            self._explorer.set_result(make())
+        except BaseException as error:
+            self._explorer.set_exception(error)
+            raise
+
+    def answer(self, asked: Request) -> Any:
+        """The data at an address."""
+        return self._explorer.result().answer(asked)
