@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 from urllib.parse import urlsplit
 
 from quantascope.explorer.page_file import read_page, security_policy
@@ -57,6 +57,7 @@ class Reply:
         return cls.of({"error": why}, status)
 
 
+@runtime_checkable
 class Answering(Protocol):
     """What answers requests for data: an `Explorer`, or one that is being opened."""
 

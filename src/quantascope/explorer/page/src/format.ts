@@ -36,6 +36,12 @@ export function signed(value: number | null | undefined): string {
   return value !== null && value !== undefined && value > 0 ? `+${shown}` : shown;
 }
 
+/** A difference of shares in points, to a tenth. */
+export function points(difference: number): string {
+  const shown = (100 * difference).toFixed(1);
+  return Number(shown) > 0 ? `+${shown}` : Number(shown) < 0 ? shown.replace("-", MINUS) : "0.0";
+}
+
 export function count(amount: number, singular: string, plural = `${singular}s`): string {
   return `${grouped(amount)} ${amount === 1 ? singular : plural}`;
 }

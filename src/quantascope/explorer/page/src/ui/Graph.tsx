@@ -35,6 +35,8 @@ interface Props {
 }
 
 const [LONGEST, DISC, MARGIN] = [26, 17, 8];
+/** The width of an edge that passes a row, and the gap between what stands in one. */
+const [PASSAGE, GAP] = [2, 14];
 
 export function Graph({ label, nodes, edges, choose, chooseEdge, discs = false }: Props) {
   const shape = JSON.stringify([discs, nodes.map(({ id, title, layer, value }) => [id, title, layer, value === undefined]), edges.map(({ from, to }) => [from, to])]);
@@ -123,12 +125,13 @@ function place(nodes: readonly GraphNode[], edges: readonly GraphEdge[], discs: 
   layout(graph);
   const shown = graph.edges().filter(({ v, w }) => drawn.has(`${v}>${w}`));
   const boxes = new Map(nodes.map(({ id }) => [id, graph.node(id) as Box]));
-  const points = shown.flatMap((edge) => (graph.edge(edge).points ?? []) as { x: number; y: number }[]);
   const held = [...boxes.values()];
-  const left = Math.min(...held.map(({ x, width }) => x - width / 2), ...points.map(({ x }) => x)) - MARGIN;
-  const right = Math.max(...held.map(({ x, width }) => x + width / 2), ...points.map(({ x }) => x)) + MARGIN;
   const heights = [...new Set(held.map(({ y }) => y))].sort((one, other) => one - other);
-  const rows = (from: Box, to: Box) => heights.indexOf(to.y) - heights.indexOf(from.y);
+  const passed = new Map(shown.map((edge) => [`${edge.v}>${edge.w}`, passages(graph, edge, heights, layered)]));
+  const all = [...held, ...[...passed.values()].flat()];
+  if (layered) centre(all);
+  const left = Math.min(...all.map(({ x, width }) => x - width / 2)) - MARGIN;
+  const right = Math.max(...all.map(({ x, width }) => x + width / 2)) + MARGIN;
   const top = Math.min(...held.map(({ y, height }) => y - height / 2)) - MARGIN;
   return {
     left,
@@ -138,12 +141,34 @@ function place(nodes: readonly GraphNode[], edges: readonly GraphEdge[], discs: 
     boxes,
     paths: new Map(
       shown.map(({ v, w }) => {
-        const [from, to, waypoints] = [boxes.get(v)!, boxes.get(w)!, (graph.edge(v, w).points ?? []) as { x: number; y: number }[]];
+        const [from, to, between] = [boxes.get(v)!, boxes.get(w)!, passed.get(`${v}>${w}`)!];
         const ends = [{ x: from.x, y: from.y + from.height / 2 }, { x: to.x, y: to.y - to.height / 2 }] as const;
-        return [`${v}>${w}`, smooth([ends[0], ...(rows(from, to) > 1 ? waypoints.slice(1, -1) : []), ends[1]])];
+        const straight = between.flatMap(({ x, y, height }) => [{ x, y: y - height / 2 }, { x, y: y + height / 2 }]);
+        return [`${v}>${w}`, layered ? threaded([ends[0], ...straight, ends[1]]) : smooth([ends[0], ...between, ends[1]])];
       }),
     ),
   };
+}
+
+/** Where an edge passes what lies between its ends; in layers, only where it passes a row. */
+function passages(graph: Layout, edge: { v: string; w: string }, heights: readonly number[], layered: boolean): Box[] {
+  const [from, to] = [graph.node(edge.v) as Box, graph.node(edge.w) as Box];
+  if (heights.indexOf(to.y) - heights.indexOf(from.y) < 2) return [];
+  const points = ((graph.edge(edge.v, edge.w).points ?? []) as { x: number; y: number }[]).slice(1, -1);
+  const boxed = points.map(({ x, y }) => ({ x, y, width: PASSAGE, height: from.height }));
+  return layered ? boxed.filter(({ y }) => heights.some((row) => Math.abs(row - y) < 1)) : boxed;
+}
+
+/** Packs what stands in each row around one middle, in the order that it has. */
+function centre(boxes: readonly Box[]): void {
+  for (const y of new Set(boxes.map((box) => Math.round(box.y)))) {
+    const row = boxes.filter((box) => Math.round(box.y) === y).sort((one, other) => one.x - other.x);
+    let x = -row.reduce((sum, { width }) => sum + width + GAP, -GAP) / 2;
+    for (const box of row) {
+      box.x = x + box.width / 2;
+      x += box.width + GAP;
+    }
+  }
 }
 
 const measure = document.createElement("canvas").getContext("2d");
@@ -174,6 +199,16 @@ function inLayers(graph: Layout, nodes: readonly GraphNode[]): void {
 function inRows(graph: Layout, nodes: readonly GraphNode[]): void {
   const columns = Math.ceil(Math.sqrt(2 * nodes.length));
   nodes.slice(columns).forEach(({ id }, index) => graph.setEdge(nodes[index]!.id, id));
+}
+
+/** Down to every second point by a bend, and straight on to the next: past a row. */
+function threaded(points: readonly { x: number; y: number }[]): string {
+  const parts = points.slice(1).map((to, index) => {
+    const from = points[index]!;
+    const middle = (from.y + to.y) / 2;
+    return index % 2 ? `L ${to.x} ${to.y}` : `C ${from.x} ${middle} ${to.x} ${middle} ${to.x} ${to.y}`;
+  });
+  return `M ${points[0]!.x} ${points[0]!.y} ${parts.join(" ")}`;
 }
 
 /** One bend between neighbouring rows; over several rows, along the way that is free. */

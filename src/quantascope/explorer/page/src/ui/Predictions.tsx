@@ -1,6 +1,6 @@
 /** The most probable next tokens; with those of before an intervention, how each changed. */
 import type { Prediction } from "../data/shapes";
-import { percent, shortened, signed, visible } from "../format";
+import { percent, points, shortened, visible } from "../format";
 
 interface Props {
   top: readonly [string, number][];
@@ -33,7 +33,7 @@ export function Predictions({ top, right, why = "the right token", before, proba
           </span>,
           before && (
             <span key={`${token} change`} class="share muted" title="points more or less than before">
-              {was === undefined ? "new" : signed(Math.round(1000 * (share - was)) / 10)}
+              {was === undefined ? "new" : points(share - was)}
             </span>
           ),
         ];

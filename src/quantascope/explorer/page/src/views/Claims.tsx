@@ -7,14 +7,14 @@ import { Empty, Facts, Panel, Shown, Title } from "../ui/States";
 import { type Column, Table } from "../ui/Table";
 
 const COLUMNS: Column<Claim>[] = [
-  { key: "claim", title: "Claim", width: "208px", value: (row) => row.claim },
-  { key: "figure", title: "Figure", width: "minmax(230px, 1fr)", value: (row) => row.figure.replaceAll("_", " ") },
+  { key: "claim", title: "Claim", width: "196px", value: (row) => row.claim },
+  { key: "figure", title: "Figure", width: "minmax(220px, 1fr)", value: (row) => row.figure.replaceAll("_", " ") },
   { key: "paper", title: "Paper", width: "96px", end: true, value: (row) => row.paper, show: (row) => exact(row.paper) },
   { key: "run", title: "Its run here", width: "112px", end: true, value: (row) => row.run, show: (row) => number(row.run) },
   { key: "ours", title: "Over seeds", width: "96px", end: true, value: (row) => row.ours, show: (row) => number(row.ours) },
   { key: "interval", title: "95 % interval", width: "150px", end: true, value: (row) => row.low, show: (row) => <span class="muted">{interval(row)}</span> },
   { key: "seeds", title: "Runs", width: "70px", end: true, value: (row) => row.seeds },
-  { key: "verdict", title: "Verdict", width: "148px", value: (row) => row.verdict, show: (row) => <Verdict verdict={row.verdict} /> },
+  { key: "verdict", title: "Verdict", width: "172px", value: (row) => row.verdict, show: (row) => <Verdict verdict={row.verdict} /> },
 ];
 
 export function ClaimsView() {

@@ -56,6 +56,13 @@ function Asked({ run, units, suggested }: { run: Run; units: Units; suggested: S
           address={(next) => link("intervene", next, kept)}
         />
       </Panel>
+      {input && asked.length ? (
+        <Answers run={run} input={input} asked={asked} />
+      ) : (
+        <Panel>
+          <Empty title="Nothing is broken yet">Click a quantum in the graph, then choose what to do to it.</Empty>
+        </Panel>
+      )}
       <div class="columns">
         <div class="stack span-7">
           <Panel title="Q-model" aside="blue: open and in use at this token; dashed: deleted; double: forced or replaced">
@@ -79,25 +86,11 @@ function Asked({ run, units, suggested }: { run: Run; units: Units; suggested: S
           <Inspector units={units} chosen={query["unit"] ?? ""} asked={asked} />
         </div>
       </div>
-      {asked.length ? (
+      {asked.length > 0 && (
         <>
-          <Panel title="Interventions">
-            <div class="row">
-              {asked.map((one) => (
-                <button key={one} class="chip" title="Undo" aria-label={`Undo ${one}`} onClick={() => toggle(one)}>
-                  <bdi>{one.replace("->", " → ")}</bdi> ×
-                </button>
-              ))}
-              <button class="plain" onClick={() => change({ units: null })}>
-                Undo all
-              </button>
-            </div>
-          </Panel>
           {input && <Both run={run} input={input} asked={asked} />}
           <Costs run={run} asked={asked} panels={units.panels} />
         </>
-      ) : (
-        <Empty title="Nothing is broken yet">Click a quantum in the graph, then choose what to do to it.</Empty>
       )}
     </>
   );
@@ -183,27 +176,48 @@ function List(props: { title: string; names: readonly string[]; none: string; ch
   );
 }
 
-function Both({ run, input, asked }: { run: Run; input: string; asked: readonly string[] }) {
-  const found = useData<Preview>(`runs/${run.id}/preview`, { input, unit: asked.join("\n") });
+interface PreviewProps {
+  run: Run;
+  input: string;
+  asked: readonly string[];
+}
+
+/** What stands in a preview at the chosen token. */
+function usePreview({ run, input, asked }: PreviewProps) {
   const { query } = useRoute();
+  const found = useData<Preview>(`runs/${run.id}/preview`, { input, unit: asked.join("\n") });
+  return { found, place: (preview: Preview) => clamped(query["step"], preview.steps.length) };
+}
+
+/** What the Q-model says with and without the units, and the way back. */
+function Answers(props: PreviewProps) {
+  const { found, place } = usePreview(props);
   const move = (to: number) => change({ step: to }, true);
   return (
     <Shown of={found} what="Intervening" keep>
       {(preview) => {
-        const at = clamped(query["step"], preview.steps.length);
-        const step = preview.steps[at];
-        if (!step) return <Empty title="There is nothing to predict for this input" />;
-        const changed = preview.steps.map(({ after, before }) => said(after) !== said(before));
+        const at = place(preview);
+        if (!preview.steps.length) return <Empty title="There is nothing to predict for this input" />;
         return (
-          <>
-            <Panel title={<bdi>{shortened(visible(preview.input), 120)}</bdi>} aside={<Mover at={at} of={preview.steps.length} move={move} />}>
+          <Panel title={<bdi>{shortened(visible(preview.input), 120)}</bdi>} aside={<Mover at={at} of={preview.steps.length} move={move} />}>
+            <div class="stack tight">
+              <div class="row">
+                {props.asked.map((one) => (
+                  <button key={one} class="chip" title="Undo" aria-label={`Undo ${one}`} onClick={() => toggle(one)}>
+                    <bdi>{one.replace("->", " → ")}</bdi> ×
+                  </button>
+                ))}
+                <button class="plain" onClick={() => change({ units: null })}>
+                  Undo all
+                </button>
+              </div>
               <div class="answers">
                 <span class="muted small">before</span>
                 <Tokens tokens={preview.steps.map(({ before }) => ({ text: said(before) }))} chosen={at} choose={move} />
                 <span class="muted small">after</span>
-                <Tokens tokens={preview.steps.map(({ after }, index) => ({ text: said(after), wrong: changed[index] }))} chosen={at} choose={move} />
+                <Tokens tokens={preview.steps.map(({ after, before }) => ({ text: said(after), wrong: said(after) !== said(before) }))} chosen={at} choose={move} />
               </div>
-              <p class="muted small" style={{ marginTop: "10px" }}>
+              <p class="muted small">
                 {plain(preview.title, 200)}. What the Q-model says, each token after the same tokens as before; underlined is what changed.
                 {preview.donor !== null && (
                   <>
@@ -212,20 +226,35 @@ function Both({ run, input, asked }: { run: Run; input: string; asked: readonly 
                   </>
                 )}
               </p>
-            </Panel>
-            <div class="columns">
-              <Panel title="Q-model" aside="after; the mark is before" span={6}>
-                <Predictions top={step.after.top} right={step.token} why="the token that follows" before={step.before} probability={step.after.probability} />
-              </Panel>
-              <Panel title="Network" aside="after; the mark is before" span={6}>
-                {step.source_after ? (
-                  <Predictions top={step.source_after.top} right={step.token} why="the token that follows" before={step.source_before} probability={step.source_after.probability} />
-                ) : (
-                  <p class="muted">{preview.note ?? "The network has no counterpart to this."}</p>
-                )}
-              </Panel>
             </div>
-          </>
+          </Panel>
+        );
+      }}
+    </Shown>
+  );
+}
+
+/** The predictions of both models at the chosen token. */
+function Both(props: PreviewProps) {
+  const { found, place } = usePreview(props);
+  return (
+    <Shown of={found} what="Intervening" keep>
+      {(preview) => {
+        const step = preview.steps[place(preview)];
+        if (!step) return null;
+        return (
+          <div class="columns">
+            <Panel title="Q-model" aside="after; the mark is before" span={6}>
+              <Predictions top={step.after.top} right={step.token} why="the token that follows" before={step.before} probability={step.after.probability} />
+            </Panel>
+            <Panel title="Network" aside="after; the mark is before" span={6}>
+              {step.source_after ? (
+                <Predictions top={step.source_after.top} right={step.token} why="the token that follows" before={step.source_before} probability={step.source_after.probability} />
+              ) : (
+                <p class="muted">{preview.note ?? "The network has no counterpart to this."}</p>
+              )}
+            </Panel>
+          </div>
         );
       }}
     </Shown>

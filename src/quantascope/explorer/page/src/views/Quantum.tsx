@@ -1,13 +1,16 @@
 /** One quantum: when it was acquired, what it is for, what it is made of and what it is connected to. */
 import { useMemo } from "preact/hooks";
-import { get, useData } from "../data/client";
-import type { EventPage, OneQuantum, Run, Which } from "../data/shapes";
+import { get, offline, useData } from "../data/client";
+import type { Event, EventPage, OneQuantum, Run, Which } from "../data/shapes";
 import { count, number, percent, plain } from "../format";
 import { change, link, useRoute } from "../router";
 import { Chart } from "../ui/Chart";
 import { EventList } from "../ui/EventList";
 import { acquired } from "../ui/lines";
 import { Facts, Panel, Shown, Title } from "../ui/States";
+
+/** Stands for the beginning of a long answer. */
+const CUT = "…";
 
 const WHICH: [Which, string][] = [
   ["strongest", "Strongest"],
@@ -24,6 +27,7 @@ function Known({ run, one }: { run: Run; one: OneQuantum }) {
   const { quantum } = one;
   const lines = useMemo(() => [{ label: quantum.name, values: acquired(one.curve), hue: 0, width: 2.25 }], [one]);
   const says = quantum.description;
+  const helped = useData<EventPage>(`runs/${run.id}/events`, { name: quantum.name, which: WHICH[0]![0] });
   return (
     <>
       <Title
@@ -33,7 +37,7 @@ function Known({ run, one }: { run: Run; one: OneQuantum }) {
             <a class="button" href={link("quanta")} style={{ textDecoration: "none" }}>
               All quanta
             </a>
-            <a class="button primary" href={link("intervene", "", { units: `ablate ${quantum.name}`, unit: quantum.name })} style={{ textDecoration: "none" }}>
+            <a class="button primary" href={without(quantum.name, helped.state === "ready" ? helped.value.events[0] : undefined)} style={{ textDecoration: "none" }}>
               See what happens without it
             </a>
           </>
@@ -82,6 +86,13 @@ function Known({ run, one }: { run: Run; one: OneQuantum }) {
       </div>
     </>
   );
+}
+
+/** Where a quantum is broken, on the event that it helped most; a file holds but few inputs. */
+function without(name: string, event: Event | undefined): string {
+  const unit = { units: `ablate ${name}`, unit: name };
+  if (offline || !event?.input) return link("intervene", "", unit);
+  return link("intervene", event.input, { ...unit, step: event.answer[0] === CUT ? null : event.at });
 }
 
 function Links({ title, names, none }: { title: string; names: string[]; none: string }) {

@@ -114,15 +114,17 @@ function Interval({ run, layers, from, to }: { run: Run; layers: string[]; from:
           </Panel>
           <div class="stack span-4">
             <Panel title="Through which layer">
-              {brushed.layers.map(({ layer, share }) => (
-                <div key={layer} class="predictions" style={hueStyle(layers.includes(layer) ? layers.indexOf(layer) : "muted")}>
-                  <bdi>{plain(layer, 32)}</bdi>
-                  <span class="bar">
+              <div class="predictions">
+                {brushed.layers.flatMap(({ layer, share }) => [
+                  <bdi key={`${layer} name`}>{plain(layer, 32)}</bdi>,
+                  <span key={`${layer} bar`} class="bar" style={hueStyle(layers.includes(layer) ? layers.indexOf(layer) : "muted")}>
                     <span style={{ width: `${100 * Math.max(0, Math.min(1, share))}%` }} />
-                  </span>
-                  <span class="share">{percent(share)}</span>
-                </div>
-              ))}
+                  </span>,
+                  <span key={`${layer} share`} class="share">
+                    {percent(share)}
+                  </span>,
+                ])}
+              </div>
             </Panel>
             <Panel title="Quanta that grew" aside="share of each gained">
               {brushed.quanta.length ? (
