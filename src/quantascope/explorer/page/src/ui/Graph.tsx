@@ -117,7 +117,7 @@ function place(nodes: readonly GraphNode[], edges: readonly GraphEdge[], discs: 
   const layered = nodes.some(({ layer }) => layer !== undefined);
   graph.setGraph({ rankdir: "TB", nodesep: discs ? 5 : 14, ranksep: discs ? 30 : layered ? 27 : 34, marginx: 8, marginy: 8 });
   graph.setDefaultEdgeLabel(() => ({}));
-  for (const node of layered ? [...nodes].reverse() : nodes) graph.setNode(node.id, discs ? { width: DISC, height: DISC } : size(node));
+  for (const node of nodes) graph.setNode(node.id, discs ? { width: DISC, height: DISC } : size(node));
   for (const { from, to } of edges) if (graph.hasNode(from) && graph.hasNode(to)) graph.setEdge(from, to);
   const drawn = new Set(graph.edges().map(({ v, w }) => `${v}>${w}`));
   if (layered) inLayers(graph, nodes);
@@ -129,7 +129,13 @@ function place(nodes: readonly GraphNode[], edges: readonly GraphEdge[], discs: 
   const heights = [...new Set(held.map(({ y }) => y))].sort((one, other) => one - other);
   const passed = new Map(shown.map((edge) => [`${edge.v}>${edge.w}`, passages(graph, edge, heights, layered)]));
   const all = [...held, ...[...passed.values()].flat()];
-  if (layered) centre(all);
+  if (layered) {
+    // Mirrored, for dagre puts first what was given last; then each edge beside what stands between its ends.
+    for (const box of held) box.x = -box.x;
+    centre(held);
+    for (const { v, w } of shown) for (const passage of passed.get(`${v}>${w}`)!) passage.x = (boxes.get(v)!.x + boxes.get(w)!.x) / 2;
+    centre(all);
+  }
   const left = Math.min(...all.map(({ x, width }) => x - width / 2)) - MARGIN;
   const right = Math.max(...all.map(({ x, width }) => x + width / 2)) + MARGIN;
   const top = Math.min(...held.map(({ y, height }) => y - height / 2)) - MARGIN;

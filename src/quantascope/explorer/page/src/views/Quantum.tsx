@@ -43,7 +43,7 @@ function Known({ run, one }: { run: Run; one: OneQuantum }) {
           </>
         }
       >
-        {plain(says?.text ?? `Typical tokens: ${quantum.words}`, 300)}
+        {plain(says ? `It helps where this holds: ${says.text}` : `Typical tokens: ${quantum.words}`, 300)}
       </Title>
       <Panel>
         <Facts
