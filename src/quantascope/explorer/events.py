@@ -27,12 +27,12 @@ def events(run: SourceRun, asked: Request) -> dict[str, Any]:
     factor = found.names.index(asked.one_of("name", found.names))
     which, offset = asked.one_of("which", WHICH, WHICH[0]), asked.number("offset", 0)
     share = _kept_shares(run, found, factor)
-    order = _ordered(share, found.factors.supports[factor], which)
+    place, keys = _listed(share, found.factors.supports[factor], which)
     return {
-        "total": len(order),
+        "total": len(place),
         "offset": offset,
         "limit": PAGE,
-        "events": run.contexts.show(page_of(order, offset), share, share),
+        "events": run.contexts.show(place[page_of(keys, offset)], share, share),
     }
 
 
@@ -50,19 +50,24 @@ def _kept_shares(run: SourceRun, found: Discovery, factor: int) -> Float[np.ndar
     return run.kept.get(f"shares {factor}", lambda: shares(found, factor), of=found)
 
 
-def _ordered(share: Float[np.ndarray, " events"], member: np.ndarray, which: str) -> Int[np.ndarray, " listed"]:
-    """The events of a list in its order: farthest inside, nearest to the boundary, or least helped at all."""
+def _listed(
+    share: Float[np.ndarray, " events"], member: np.ndarray, which: str
+) -> tuple[Int[np.ndarray, " listed"], Float[np.ndarray, " listed"]]:
+    """The events of a list and what orders them: farthest inside, nearest to the boundary, or least helped."""
     if which == "borderline":
-        return ranked(np.abs(share - 0.5))
+        return np.arange(len(share)), np.abs(share - 0.5)
     place = np.flatnonzero(member if which == "strongest" else ~member)
-    return place[ranked(-share[place] if which == "strongest" else np.abs(share[place]))]
+    return place, -share[place] if which == "strongest" else np.abs(share[place])
 
 
-def ranked(keys: Float[np.ndarray, " events"]) -> Int[np.ndarray, " events"]:
-    """Places from the smallest key on; equal ones in their order."""
-    return np.argsort(keys, kind="stable")
+def page_of(keys: Float[np.ndarray, " events"], offset: int) -> Int[np.ndarray, " shown"]:
+    """The places of one page from the smallest key on, equal ones in their order; only what is shown is sorted.
 
-
-def page_of(order: Int[np.ndarray, " listed"], offset: int) -> Int[np.ndarray, " shown"]:
-    """One page of a list."""
-    return order[offset : offset + PAGE]
+    >>> page_of(np.array([3.0, 1.0, 2.0, 1.0]), 1).tolist()
+    [3, 2, 0]
+    """
+    end = offset + PAGE
+    near = np.arange(len(keys))
+    if end < len(keys):
+        near = np.flatnonzero(keys <= np.partition(keys, end - 1)[end - 1])
+    return near[np.argsort(keys[near], kind="stable")][offset:end]

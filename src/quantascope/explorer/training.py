@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 
 from quantascope.discovery.discover import Discovery
-from quantascope.explorer.events import PAGE, page_of, ranked
+from quantascope.explorer.events import PAGE, page_of
 from quantascope.explorer.request import Request
 from quantascope.explorer.source_run import SourceRun
 from quantascope.explorer.values import drawn, thinned
@@ -67,15 +67,16 @@ def interval(run: SourceRun, asked: Request) -> dict[str, Any]:
     """Which events the updates between two checkpoints helped, through which layer, and which quanta grew."""
     found = run.discovery
     first, last = _places(found, asked.number("from"), asked.number("to"))
-    value = _credit(run, found)[:, last] - _credit(run, found)[:, first]
-    order, helped = ranked(-value), int((value > 0).sum())
-    shown = page_of(order[:helped], asked.number("offset", 0))
+    credit, offset = _credit(run, found), asked.number("offset", 0)
+    value = credit[last] - credit[first]
+    helped = int((value > 0).sum())
+    shown = page_of(-value, offset)[: max(0, helped - offset)]
     return {
         "total": helped,
-        "offset": asked.number("offset", 0),
+        "offset": offset,
         "limit": PAGE,
         "events": run.contexts.show(shown, value, value / max(float(value.max()), 1e-12)),
-        "layers": _shares(found, first, last),
+        "layers": _shares(run, found, first, last),
         "quanta": _grown(found, first, last),
     }
 
@@ -92,24 +93,28 @@ def _places(found: Discovery, start: int, end: int) -> tuple[int, int]:
     return int(np.searchsorted(steps, start)), int(np.searchsorted(steps, end))
 
 
-def _credit(run: SourceRun, found: Discovery) -> Float[np.ndarray, "events checkpoints"]:
-    """Credit of each event up to each checkpoint, summed once so that any interval is a difference."""
-
-    def summed() -> np.ndarray:
-        total = np.cumsum(found.trained.total, axis=1, dtype=np.float64)
-        return np.pad(total, ((0, 0), (1, 0)))
-
-    return run.kept.get("credit", summed, of=found)
+def _credit(run: SourceRun, found: Discovery) -> Float[np.ndarray, "checkpoints events"]:
+    """Credit of each event up to each checkpoint, summed once."""
+    return run.kept.get("credit", lambda: _upto(found.trained.total, np.float64), of=found)
 
 
-def _shares(found: Discovery, first: int, last: int) -> list[dict[str, Any]]:
+def _shares(run: SourceRun, found: Discovery, first: int, last: int) -> list[dict[str, Any]]:
     """Of the credit that helped, the share through each layer."""
-    field, which = found.trained, slice(first, last)
-    parts = [*field.values[:, :, which].sum(2, dtype=np.float64), field.other[:, which].sum(1, dtype=np.float64)]
-    helped = [float(np.maximum(part, 0).sum()) for part in parts]
+    field = found.trained
+
+    def summed() -> list[np.ndarray]:
+        return [_upto(part, np.float32) for part in (*field.values, field.other)]
+
+    layers = run.kept.get("credit by layer", summed, of=found)
+    helped = [float(np.maximum(one[last] - one[first], 0).sum(dtype=np.float64)) for one in layers]
     total = sum(helped) or 1.0
     names = (*field.layers, OUTSIDE)
     return [{"layer": name, "share": one / total} for name, one in zip(names, helped, strict=True)]
+
+
+def _upto(credit: Float[np.ndarray, "events intervals"], dtype: type) -> Float[np.ndarray, "checkpoints events"]:
+    """Credit up to each checkpoint, so that any interval is a difference of two rows."""
+    return np.pad(np.cumsum(credit.T, axis=0, dtype=dtype), ((1, 0), (0, 0)))
 
 
 def _grown(found: Discovery, first: int, last: int) -> list[dict[str, Any]]:
@@ -117,4 +122,5 @@ def _grown(found: Discovery, first: int, last: int) -> list[dict[str, Any]]:
     upto = np.pad(found.factors.cumulative, ((0, 0), (1, 0)))
     gained = upto[:, last] - upto[:, first]
     order = [place for place in np.argsort(-gained, kind="stable").tolist() if gained[place] > 0]
-    return [{"name": found.names[place], "gained": float(gained[place])} for place in order]
+    names = found.names
+    return [{"name": names[place], "gained": float(gained[place])} for place in order]

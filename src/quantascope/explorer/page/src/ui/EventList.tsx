@@ -31,7 +31,7 @@ export function EventList({ label, first, page, unit, height = 440 }: Props) {
   const to = Math.min(total, Math.ceil((top + height) / row) + OVERSCAN);
   const needed = Array.from({ length: to - from }, (_, index) => Math.floor((from + index) / size));
   const [firstPage, lastPage] = [needed[0] ?? 0, needed.at(-1) ?? 0];
-  useEffect(() => set(new Map()), [first]);
+  useEffect(() => set((held) => (held.size ? new Map() : held)), [first]);
   useEffect(() => {
     let current = true;
     for (let one = Math.max(firstPage, 1); one <= lastPage; one++)

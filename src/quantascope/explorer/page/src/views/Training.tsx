@@ -30,11 +30,17 @@ function Charts({ run, training }: { run: Run; training: Training }) {
   const axis = useMemo<[number, number]>(() => [Math.min(loss.x[0] ?? 0, bounds[0] ?? 0), Math.max(loss.x.at(-1) ?? 1, bounds.at(-1) ?? 1)], [training]);
   const brush = bounds.length > 1 ? (a: number, b: number) => change(snapped(bounds, a, b)) : undefined;
   const waiting = useRef(false);
+  const wanted = useRef<{ from: number; to: number } | null>(null);
+  // While one drags, the interval is asked for, one at a time and the last one in the end: it is there on letting go.
   const brushing = (a: number, b: number) => {
-    if (waiting.current) return;
-    waiting.current = true;
-    const done = () => (waiting.current = false);
-    get(`runs/${run.id}/interval`, snapped(bounds, a, b)).then(done, done);
+    wanted.current = snapped(bounds, a, b);
+    if (!waiting.current) fetchWanted();
+  };
+  const fetchWanted = () => {
+    const next = wanted.current;
+    wanted.current = null;
+    waiting.current = next !== null;
+    if (next) get(`runs/${run.id}/interval`, next).then(fetchWanted, fetchWanted);
   };
   return (
     <>
