@@ -2,8 +2,8 @@
 
     python benchmarks/explorer_page.py      after benchmarks/explorer.py, which makes the run
 
-The first view is timed from the command's start to the drawn charts, and again from the request when the page is
-loaded anew.
+The first view is timed from the command's start to the drawn charts, beside the processor time of the server until
+then, which other work does not change; and again from the request when the page is loaded anew.
 A brush is timed from the release of the mouse to the frame in which events, layers and quanta of the interval are
 drawn; a filter, an order and a scrolled list from the key, click or scroll to the frame that shows the outcome.
 Medians and maxima of several, each another interval, word, column or place.
@@ -53,17 +53,23 @@ DRAWN = """clock => new Promise(done => {
 
 
 @contextmanager
-def served() -> Iterator[tuple[str, float, float]]:
-    """The address of a server of the run, and when its command was started and when it listened."""
+def served() -> Iterator[tuple[str, float, float, int]]:
+    """The address of a server of the run, when its command was started, when it listened, and its process."""
     began = time.time()
     command = [sys.executable, "-m", "quantascope.cli", "explore", RUN, "--no-browser"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr
         try:
             address = next(line for line in server.stderr if line.startswith("http")).strip()
-            yield address, began, time.time()
+            yield address, began, time.time(), server.pid
         finally:
             server.kill()
+
+
+def processor(process: int) -> int:
+    """Milliseconds of the processor that a process has used."""
+    used = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return round(1000 * sum(map(int, used)) / os.sysconf("SC_CLK_TCK"))
 
 
 def timed(page: Page, event: str, shown: str, act: Callable[[], Any]) -> float:
@@ -112,13 +118,14 @@ ASKED = {"first view, from the command": "<= 2000", "brush an interval": "<= 100
 
 def measure(page: Page) -> dict[str, Any]:
     """Milliseconds of everything, printed as they come."""
-    with served() as (address, began, listened):
+    with served() as (address, began, listened, server):
         page.goto(address, wait_until="commit")
-        first = page.evaluate(DRAWN, "Date") - 1000 * began
+        first, used = page.evaluate(DRAWN, "Date") - 1000 * began, processor(server)
         page.reload(wait_until="commit")
         measured = {
             "listens, from the command": round(1000 * (listened - began)),
             "first view, from the command": round(first),
+            "until then, the server's processor": used,
             "first view again, from the request": round(page.evaluate(DRAWN, "performance")),
         }
         for what, taken in measured.items():

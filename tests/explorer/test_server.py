@@ -10,6 +10,7 @@ import pytest
 
 from quantascope.explorer import server as module
 from quantascope.explorer.explorer import Explorer
+from quantascope.explorer.opening import Opening
 from quantascope.explorer.page_file import read_page
 from quantascope.explorer.server import ExplorerServer
 from quantascope.runs.errors import InvalidConfig
@@ -173,6 +174,32 @@ def test_a_defect_is_told_without_ending_the_server(run, monkeypatch, capsys):
         assert ask(running, "/")[0].status == 200
         running.shutdown()
     assert "secret" in capsys.readouterr().err
+
+
+def test_the_page_is_there_while_runs_are_opened_and_its_questions_wait(explorer):
+    opening, answers = Opening(), []
+    with serving(opening) as running:
+        asking = threading.Thread(target=lambda: answers.append(ask(running)))
+        asking.start()
+        assert ask(running, "/")[0].status == 200
+        assert not answers
+        opening.finish(lambda: explorer)
+        asking.join()
+        assert answers[0][0].status == 200
+        running.shutdown()
+
+
+def test_a_run_that_cannot_be_opened_is_told_to_the_page_too():
+    def fail():
+        raise InvalidConfig("this is no run")
+
+    opening = Opening()
+    with serving(opening) as running:
+        with pytest.raises(InvalidConfig):
+            opening.finish(fail)
+        reply, body = ask(running)
+        assert (reply.status, json.loads(body)) == (400, {"error": "this is no run"})
+        running.shutdown()
 
 
 def test_connections_that_say_nothing_do_not_take_the_place_of_others(explorer, monkeypatch):

@@ -5,9 +5,13 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from quantascope.explorer.request import Request
+from quantascope.runs.errors import QuantascopeError
 
 if TYPE_CHECKING:  # what it imports takes seconds, in which a server already listens
     from quantascope.explorer.explorer import Explorer
+
+
+UNFINISHED = "the runs could not be opened; the terminal shows more"
 
 
 class Opening:
@@ -21,7 +25,8 @@ class Opening:
         try:
             self._explorer.set_result(make())
         except BaseException as error:
-            self._explorer.set_exception(error)
+            known = isinstance(error, QuantascopeError)
+            self._explorer.set_exception(error if known else QuantascopeError(UNFINISHED))
             raise
 
     def answer(self, asked: Request) -> Any:
