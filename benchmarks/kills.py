@@ -3,7 +3,7 @@
     python benchmarks/kills.py             every command: at each fsync and rename, at random moments, its workers
     python benchmarks/kills.py --most 40   at no more than 40 of its syncs and renames, drawn with a seed
     python benchmarks/kills.py --quick     a few kills of each command, as the test-suite makes them
-    python benchmarks/kills.py --json FILE keep the counts in a file; a survey that was interrupted goes on from there
+    python benchmarks/kills.py --json FILE keep the counts in a file; a survey goes on from there
 
 Each command starts from a copy of the same folder. A child process runs it and is ended by SIGKILL. The command
 then runs again to its end. A kill counts as lost if the command fails, if it ends in other files or other bytes
@@ -204,7 +204,7 @@ def lost(command: str, prepared: Path, expected: dict[str, bytes], kill: Kill) -
 
 
 def kills(ended: Ended, *, most: int | None, quick: bool, workers: bool, draw: random.Random) -> list[Kill]:
-    """Kills of a command that passes so many moments and takes so long undisturbed; more of them extend the list."""
+    """Kills of a command that passes so many moments and takes so long; a larger `most` only adds some."""
     timed = [Kill(seconds=draw.uniform(0, ended.seconds)) for _ in range(1 if quick else 6)]
     ended_workers = [Kill(seconds=draw.uniform(0, ended.seconds), worker=True) for _ in range(0 if quick else 4)]
     every = [Kill(at=moment, after=after) for moment in range(1, ended.moments + 1) for after in (False, True)]
