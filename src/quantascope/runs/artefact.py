@@ -104,7 +104,7 @@ def _content(file: BinaryIO, tensors: Mapping[str, Tensor]) -> list[Any]:
     header = file.read(int.from_bytes(count, "little"))
     place = {name: about["data_offsets"][0] for name, about in json.loads(header).items() if name in tensors}
     ordered = [tensors[name].reshape(-1) for name in sorted(place, key=place.__getitem__)]
-    return [count + header, *(memoryview(one.view(torch.uint8).numpy()) for one in ordered)]
+    return [count + header, *(one.view(torch.uint8).numpy().data for one in ordered)]
 
 
 def read_facts(path: Path, *, remedy: str = RUN_AGAIN) -> dict[str, Any]:
