@@ -3,6 +3,7 @@
     python benchmarks/kills.py             every command: at each fsync and rename, at random moments, its workers
     python benchmarks/kills.py --most 40   at no more than 40 of its syncs and renames, drawn with a seed
     python benchmarks/kills.py --quick     a few kills of each command, as the test-suite makes them
+    python benchmarks/kills.py --json FILE keep the counts in a file; a survey goes on from there
 
 Each command starts from a copy of the same folder. A child process runs it and is ended by SIGKILL. The command
 then runs again to its end. A kill counts as lost if the command fails, if it ends in other files or other bytes
@@ -13,6 +14,7 @@ so that a kill may hit any of them.
 import argparse
 import contextlib
 import functools
+import importlib
 import json
 import os
 import random
@@ -55,6 +57,8 @@ COMMANDS = {
 }
 QUICK = ("train a source", "train hsp", "train compiled", "fit")
 MOMENTS = ("fsync", "replace")
+KINDS = ("at syncs and renames", "at random moments", "of workers")
+COUNTED = (*KINDS, "lost")
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,10 @@ class Kill:
     after: bool = False
     seconds: float = 0.0
     worker: bool = False
+
+    @property
+    def kind(self) -> str:
+        return KINDS[0 if self.at is not None else 2 if self.worker else 1]
 
 
 @dataclass(frozen=True)
@@ -105,6 +113,7 @@ def _be_the_command(arguments: list[str], folder: Path, record: Path, complaint:
         with record.open("ab", buffering=0) as counted:
             _trap(kill, lambda: counted.write(b"."))
             code = quantascope(arguments)
+        folder.with_suffix(".modules").write_text("\n".join(sys.modules))
     except BaseException as error:
         os.write(2, f"Traceback: {error!r}".encode())
     finally:
@@ -133,6 +142,13 @@ def _trap(kill: Kill | None, note: Callable[[], object]) -> None:
 
     for name in MOMENTS:
         setattr(os, name, trapped(getattr(os, name)))
+
+
+def import_what_it_imported(folder: Path) -> None:
+    """Import every module that a command has imported: its next runs are forks, and need not do so again."""
+    for name in folder.with_suffix(".modules").read_text().splitlines():
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
 
 
 def _end_after(child: int, kill: Kill) -> None:
@@ -188,19 +204,18 @@ def lost(command: str, prepared: Path, expected: dict[str, bytes], kill: Kill) -
 
 
 def kills(ended: Ended, *, most: int | None, quick: bool, workers: bool, draw: random.Random) -> list[Kill]:
-    """Kills of a command that passes so many moments and takes so long undisturbed."""
-    every = [Kill(at=moment, after=after) for moment in range(1, ended.moments + 1) for after in (False, True)]
-    chosen = draw.sample(every, min(len(every), most or len(every)))
+    """Kills of a command that passes so many moments and takes so long; a larger `most` only adds some."""
     timed = [Kill(seconds=draw.uniform(0, ended.seconds)) for _ in range(1 if quick else 6)]
     ended_workers = [Kill(seconds=draw.uniform(0, ended.seconds), worker=True) for _ in range(0 if quick else 4)]
-    return [*chosen, *timed, *(ended_workers if workers else [])]
+    every = [Kill(at=moment, after=after) for moment in range(1, ended.moments + 1) for after in (False, True)]
+    draw.shuffle(every)
+    return [*timed, *(ended_workers if workers else []), *every[:most]]
 
 
 def survey(
-    names: list[str], *, most: int | None = None, quick: bool = False, seed: int = 0
+    done: dict[str, int], *, most: int | None = None, quick: bool = False, seed: int = 0
 ) -> Iterator[tuple[str, Kill, str | None]]:
-    """Every kill of these commands, and what it cost."""
-    draw = random.Random(seed)
+    """Every kill of these commands but the first, which are done, and what it cost."""
     with tempfile.TemporaryDirectory() as temporary:
         prepared = Path(temporary) / "prepared"
         prepared.mkdir()
@@ -208,15 +223,20 @@ def survey(
             made = run(command, prepared)
             if made.code:
                 raise SystemExit(f"{command}: {made.complaint}")
-        for name in names:
-            command = COMMANDS[name]
+        for name, begun in done.items():
+            command, draw = COMMANDS[name], random.Random(f"{seed} {name}")
             folder = prepared.with_name("whole")
             shutil.rmtree(folder, ignore_errors=True)
+            shutil.copytree(prepared, folder)
+            run(command, folder)
+            import_what_it_imported(folder)
+            shutil.rmtree(folder)
             shutil.copytree(prepared, folder)
             whole = run(command, folder)
             if whole.code or "Traceback" in whole.complaint:
                 raise SystemExit(f"{command}: {whole.complaint}")
-            for kill in kills(whole, most=most, quick=quick, workers="--workers" in command, draw=draw):
+            chosen = kills(whole, most=most, quick=quick, workers="--workers" in command, draw=draw)
+            for kill in chosen[begun:]:
                 yield name, kill, lost(command, prepared, contents(folder), kill)
 
 
@@ -227,19 +247,19 @@ def main() -> int:
     parser.add_argument("--only", choices=COMMANDS, nargs="+", help="some commands")
     parser.add_argument("--json", type=Path, help="keep the counts in this file, beside those of other commands")
     asked = parser.parse_args()
-    names = asked.only or list(QUICK if asked.quick else COMMANDS)
-    counts = {name: {"kills": 0, "lost": 0} for name in names}
+    names = asked.only or (QUICK if asked.quick else COMMANDS)
     kept = json.loads(asked.json.read_text()) if asked.json and asked.json.exists() else {}
-    for name, kill, cost in survey(names, most=3 if asked.quick else asked.most, quick=asked.quick):
-        counts[name]["kills"] += 1
+    counts = {name: kept.get(name, dict.fromkeys(COUNTED, 0)) for name in names}
+    done = {name: sum(count[kind] for kind in KINDS) for name, count in counts.items()}
+    for name, kill, cost in survey(done, most=3 if asked.quick else asked.most, quick=asked.quick):
+        counts[name][kill.kind] += 1
         counts[name]["lost"] += cost is not None
         if cost:
             print(f"{name}, {kill}: {cost}", flush=True)
         if asked.json:  # after each, since a survey may be interrupted
-            done = {one: count for one, count in counts.items() if count["kills"]}
-            asked.json.write_text(json.dumps(kept | done, indent=2) + "\n")
+            asked.json.write_text(json.dumps(kept | counts, indent=2) + "\n")
     for name, count in counts.items():
-        print(f"{name:16} {count['kills']:4} kills, {count['lost']} lost")
+        print(f"{name:16} {', '.join(f'{number} {kind}' for kind, number in count.items())}")
     return 1 if any(count["lost"] for count in counts.values()) else 0
 
 

@@ -2,6 +2,7 @@
 
     python benchmarks/odd_arguments.py              700 calls, drawn with a seed, evenly over the commands
     python benchmarks/odd_arguments.py --calls 0    every option and every setting, some thousand calls
+    python benchmarks/odd_arguments.py --json FILE  keep the counts in a file; a survey goes on from there
 
 Each call runs in a process of its own, from a copy of a prepared folder, with limits on processor time and memory.
 A call is a defect if it prints a traceback, ends by a signal, complains in several lines, asks for more memory
@@ -27,6 +28,7 @@ from typing import Any
 import torch
 from pydantic import BaseModel
 
+from kills import import_what_it_imported
 from quantascope.acquisition.learner_config import HSPLearner
 from quantascope.claims.register import CLAIMS
 from quantascope.cli import main as quantascope
@@ -184,6 +186,7 @@ def _be_the_call(arguments: list[str], folder: Path, said: Path, complaint: Path
         ):
             resource.setrlimit(kind, (limit, limit))
         code = quantascope(arguments)
+        folder.with_suffix(".modules").write_text("\n".join(sys.modules))
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 70
     except BaseException as error:
@@ -225,7 +228,10 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="write the counts to this file")
     asked = parser.parse_args()
     chosen = sample([call for call in calls() if asked.only in " ".join(call)], asked.calls, asked.seed)
-    counts: collections.Counter[str] = collections.Counter()
+    kept = json.loads(asked.json.read_text()) if asked.json and asked.json.exists() else {}
+    if kept and kept["seed"] != asked.seed:
+        raise SystemExit(f"{asked.json} holds calls of seed {kept['seed']}; give another file")
+    counts = collections.Counter[str](kept.get("ends", {}))
     with tempfile.TemporaryDirectory() as temporary:
         prepared, folder = Path(temporary) / "prepared", Path(temporary) / "called"
         prepared.mkdir()
@@ -233,17 +239,18 @@ def main() -> int:
             made = outcome([*command.split()], prepared)
             if made.kind != "result":
                 raise SystemExit(f"{command}: {made.complaint}")
-        for call in chosen:
+            import_what_it_imported(prepared)
+        for call in chosen[counts.total() :]:
             shutil.rmtree(folder, ignore_errors=True)
             shutil.copytree(prepared, folder)
             found = outcome(call, folder)
             counts[found.kind] += 1
             if found.is_defect:
                 print(f"{found.kind}: {' '.join(call)[:300]!r}\n    {found.complaint[-400:]!r}", flush=True)
+            if asked.json:  # after each, since a survey may be interrupted
+                asked.json.write_text(json.dumps({"seed": asked.seed, "ends": dict(counts)}, indent=2) + "\n")
     print(f"{dict(collections.Counter(call[0][:20] for call in chosen))}")
     print(f"{len(chosen)} calls: {', '.join(f'{count} {kind}' for kind, count in counts.most_common())}")
-    if asked.json:
-        asked.json.write_text(json.dumps({"calls": len(chosen), "seed": asked.seed, **counts}, indent=2) + "\n")
     return 0 if set(counts) <= {"result", "refusal", "long"} else 1
 
 

@@ -48,6 +48,7 @@ def test_discovery_prints_quanta_and_keeps_factors_and_a_picture(run, capsys):
     shown = " ".join(capsys.readouterr().out.split())
     assert "quanta of" in shown
     assert "Held-out priority" in shown
+    assert "L0: block 0" in shown
     assert "of the loss change" in shown
     assert {"factors.safetensors", "discovery.png", "discovery.svg"} <= {file.name for file in run.iterdir()}
     assert main(["discover", str(run), "--workers", "1", "--threshold", "0.2", "--json"]) == 0

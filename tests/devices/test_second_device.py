@@ -179,13 +179,13 @@ def test_a_forest_is_learned(config, tmp_path, second_device):
 
 def test_a_program_is_learned_and_guides_a_network_both_under_noise(tmp_path, second_device):
     short = TrainingConfig(steps=3, evaluate_every=3)
-    lesson = CompiledLearner(program="clock", model=CompiledConfig(width=8), training=short)
+    learner = CompiledLearner(program="clock", model=CompiledConfig(width=8), training=short)
     config = GuidedLearner(
-        teacher=lesson, model=TransformerConfig(blocks=12, width=12, hidden=8), training=short, control="word"
+        teacher=learner, model=TransformerConfig(blocks=12, width=12, hidden=8), training=short, control="word"
     )
 
     def learned(folder, device):
-        teacher = learn_compiled(lesson, folder / "teacher", device=device)
+        teacher = learn_compiled(learner, folder / "teacher", device=device)
         done = learn_guided(config, folder / "student", teacher, device=device)
         gates = compiled_subject(teacher, folder / "teacher").units("training")["quantum"].active
         return teacher.accuracy, done.accuracy, device_of(done.model), gates.tolist()

@@ -135,6 +135,9 @@ def test_typical_words_are_those_with_a_larger_share_inside_than_outside():
 
 def test_fields_are_measured_once_and_kept(source, found, monkeypatch):
     monkeypatch.setattr("quantascope.discovery.measure.priority_field", None)
+    left_by_a_kill = source.folder / "priority" / "path-training.parts" / "interval-00000.safetensors"
+    left_by_a_kill.parent.mkdir()
+    left_by_a_kill.touch()
     again = measure_field(source, "path", "training")
     np.testing.assert_array_equal(again.values, found.trained.values)
     assert not list((source.folder / "priority").glob("*.parts"))

@@ -81,15 +81,42 @@ def test_a_cell_that_quotes_a_digest_is_a_cell_like_any_other(tmp_path, quoted):
     assert read_table(tmp_path / "a.parquet", made_by="h").equals(table)
 
 
-def test_a_flipped_bit_in_a_large_file_is_refused(tmp_path):
-    file = tmp_path / "a.safetensors"
-    write_tensors(file, {"x": torch.zeros(300_000)}, made_by="h")
-    read_tensors(file, made_by="h")
-    whole = bytearray(file.read_bytes())
-    whole[-1] ^= 1
-    file.write_bytes(whole)
+def test_a_cell_of_somebody_elses_table_that_quotes_a_digest_is_no_digest(tmp_path):
+    table = pl.DataFrame({"said": [f"digest: {seal.BLANK}", f"digest, {seal.BLANK}"]})
+    table.write_parquet(tmp_path / "a.parquet", compression="uncompressed")
+    assert read_table(tmp_path / "a.parquet", made_by=None).equals(table)
+
+
+@pytest.fixture
+def large(tmp_path):
+    """A file that is not read at once, of tensors whose order by name is not that in the file."""
+    kinds = {"b": torch.float16, "a": torch.float64, "c": torch.bfloat16, "d": torch.bool, "e": torch.int64}
+    tensors = {name: torch.arange(100_000).to(kind) for name, kind in kinds.items()}
+    tensors |= {"scalar": torch.tensor(3.0), "empty": torch.zeros(0, 4), "matrix": torch.ones(3, 5)}
+    write_tensors(tmp_path / "a.safetensors", tensors, made_by="h")
+    found, _ = read_tensors(tmp_path / "a.safetensors", made_by="h")
+    assert found.keys() == tensors.keys()
+    assert all(torch.equal(found[name], tensors[name]) for name in tensors)
+    return tmp_path / "a.safetensors"
+
+
+def test_a_flipped_bit_anywhere_in_a_large_file_is_refused(large):
+    whole = large.read_bytes()
+    start = 8 + int.from_bytes(whole[:8], "little")
+    every = [*range(0, start, 7), *range(start, len(whole), 10_007), len(whole) - 1]
+    for at in every:
+        large.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :])
+        with pytest.raises((DamagedArtefact, RunMismatch)):
+            read_tensors(large, made_by="h")
+
+
+def test_exchanged_blocks_of_a_large_file_are_refused(large):
+    whole = large.read_bytes()
+    start = 8 + int.from_bytes(whole[:8], "little")
+    one, other, rest = whole[start : start + 4096], whole[start + 4096 : start + 8192], whole[start + 8192 :]
+    large.write_bytes(whole[:start] + other + one + rest)
     with pytest.raises(DamagedArtefact, match="do not match their digest"):
-        read_tensors(file, made_by="h")
+        read_tensors(large, made_by="h")
 
 
 def test_files_of_others_need_no_digest(tmp_path):

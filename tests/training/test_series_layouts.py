@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig
-from quantascope.training import Recorder, Trajectory, audit
+from quantascope.training import Recorder, Trajectory, audit, checkpoint_files
 
 
 def write(file, value, name="weight", dtype=torch.float32):
@@ -315,3 +315,13 @@ def test_rates_that_a_trainer_logged_at_every_step_are_summed(tmp_path):
         _ = Trajectory.open(tmp_path).learning_rate_mass
     (tmp_path / "checkpoint-4" / "trainer_state.json").write_text("{")
     assert Trajectory.open(tmp_path).mass is None
+
+
+def test_a_folder_of_too_many_files_is_refused_and_others_are_looked_at_by_name_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint_files, "MOST_FILES", 5)
+    for number in range(5):
+        (tmp_path / f"{number}.txt").touch()
+    assert checkpoint_files.weight_files(tmp_path) == []
+    (tmp_path / "model.safetensors").touch()
+    with pytest.raises(InvalidConfig, match="holds more than 5 files"):
+        checkpoint_files.weight_files(tmp_path)

@@ -41,7 +41,7 @@ def runs(config: GuidanceReliability) -> dict[str, GuidanceRuns]:
     largest = max(config.examples)
     for program in config.programs:
         pairs = {count: pair(_learner(config, program, count)) for count in config.examples}
-        paper = config.paper.replace(_lesson(program, largest))
+        paper = config.paper.replace(_taught(program, largest))
         teachers = {**pairs[largest].teachers, "paper": paper}
         pairs[largest] = GuidanceRuns(teachers=teachers, students=pairs[largest].students)
         for count, both in pairs.items():
@@ -51,14 +51,14 @@ def runs(config: GuidanceReliability) -> dict[str, GuidanceRuns]:
     return wanted
 
 
-def _lesson(program: str, count: int) -> dict[str, str]:
+def _taught(program: str, count: int) -> dict[str, str]:
     return {"program": program, "trained_on": f"training_{count}"}
 
 
 def _learner(config: GuidanceReliability, program: str, count: int) -> GuidedLearner:
     """A student has as many blocks as its program has levels."""
-    lesson = {f"teacher.{key}": value for key, value in _lesson(program, count).items()}
-    return config.learner.replace({**lesson, "model.blocks": len(program_task(program).compiled.graph.by_level)})
+    taught = {f"teacher.{key}": value for key, value in _taught(program, count).items()}
+    return config.learner.replace({**taught, "model.blocks": len(program_task(program).compiled.graph.by_level)})
 
 
 def of_kind(evidence: Mapping[str, GuidanceOutcome], kind: str) -> list[GuidanceOutcome]:

@@ -31,10 +31,12 @@ def measure_field(
     """The field of a panel's events along the source's trajectory."""
     made_by = field_origin(source, rule, panel)
     file = field_file(source, rule, panel)
-    if file.exists():
-        return read_field(source, rule, panel)
-    checkpoints = _digests(source)
     parts = file.with_suffix(".parts")
+    if file.exists():
+        kept = read_field(source, rule, panel)
+        shutil.rmtree(parts, ignore_errors=True)  # there if the last call was killed after it had saved the field
+        return kept
+    checkpoints = _digests(source)
     measured = priority_field(
         source.trajectory,
         source.losses,
@@ -57,7 +59,7 @@ def read_field(source: Source, rule: Rule, panel: str = "training") -> PriorityF
     """The field that was measured before; refused if there is none, or if a checkpoint has changed since."""
     file = field_file(source, rule, panel)
     if not file.exists():
-        raise DamagedArtefact(f"{file} is not there; measure it with quantascope discover")
+        raise DamagedArtefact(f"{file} is not there; measure it with {source.command('discover')}")
     kept = PriorityField.load(file, made_by=field_origin(source, rule, panel), events=source.examples(panel))
     _refuse_other_checkpoints(file, _digests(source))
     return kept

@@ -80,9 +80,11 @@ def print_discovery(found: Discovery) -> None:
     layers = text_table(
         "layer", "quanta", "explained %", "SVD %", "NMF %", "negative %", title="Held-out priority", names=0
     )
-    for row in layers_json(found):
+    for place, row in enumerate(layers_json(found)):
         name, count, *shares, full = row.values()
-        layers.add_row(name, f"{count}{'+' if full else ''}", *(f"{100 * share:.1f}" for share in shares))
+        layers.add_row(
+            f"L{place}: {name}", f"{count}{'+' if full else ''}", *(f"{100 * share:.1f}" for share in shares)
+        )
     print_table(quanta)
     print_table(layers)
     if found.complexity is None:

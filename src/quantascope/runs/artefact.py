@@ -6,6 +6,7 @@ are JSON, safetensors and parquet: opening somebody else's run never executes co
 
 import io
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from typing import Any, BinaryIO
 import polars as pl
 import safetensors
 import safetensors.torch
+import torch
 from torch import Tensor
 
 from quantascope.runs.errors import DamagedArtefact, QuantascopeError, RunMismatch, message_of
@@ -22,7 +24,9 @@ from quantascope.runs.files import RUN_AGAIN, opened, unreadable, write_bytes
 from quantascope.runs.seal import BLANK, PATTERN, check_seal, sealed
 
 _ABOUT = "quantascope"
-_DIGEST_IN_TABLE = re.compile(rb"digest.{1,4}(" + PATTERN.encode() + rb")", re.DOTALL)
+_DIGEST_IN_TABLE = re.compile(rb"digest[\x00-\x1f]{2}(" + PATTERN.encode() + rb")")
+"""Name and value are parted by a field's type and the value's length, which no text between them is."""
+_READ_AT_ONCE = 1 << 20
 
 
 def write_json(path: Path, values: Any) -> None:
@@ -44,12 +48,13 @@ def write_record(path: Path, values: Mapping[str, Any], *, made_by: str) -> None
 def read_record(path: Path, *, made_by: str | None, remedy: str = RUN_AGAIN) -> dict[str, Any]:
     """The values of a record and their `hash`; `made_by` is the expected hash, or None for any."""
     with _reading(path, remedy) as file:
-        values = json.loads(file.read())
+        data = file.read()
+        values = json.loads(data)
         if not isinstance(values, dict):
             raise DamagedArtefact(f"{path} holds no named values; {remedy}")
         digest, found = values.pop("digest", None), values.get("hash")
         if digest is not None or found is not None or made_by is not None:
-            check_seal(path, file, digest, remedy=remedy)
+            check_seal(path, data, digest=digest, remedy=remedy)
         if digest is not None or found is not None:  # older versions wrote some without any
             check_origin(path, found, made_by)
         return values
@@ -80,10 +85,26 @@ def read_tensors(
     """Tensors and facts of an artefact; `made_by` is the expected config hash, or None for any."""
     with _reading(path, remedy) as file, safetensors.safe_open(path, framework="pt") as inside:
         about = _facts(path, inside.metadata(), remedy)
+        tensors = {name: inside.get_tensor(name) for name in inside.keys()}  # noqa: SIM118
         if about:
-            check_seal(path, file, about.pop("digest", None), remedy=remedy)
+            check_seal(path, *_content(file, tensors), digest=about.pop("digest", None), remedy=remedy)
         check_origin(path, about.pop("config", None), made_by)
-        return {name: inside.get_tensor(name) for name in inside.keys()}, about  # noqa: SIM118
+        return tensors, about
+
+
+def _content(file: BinaryIO, tensors: Mapping[str, Tensor]) -> list[Any]:
+    """All bytes of a file: read at once if they are few; or its header and its tensors, in the file's order.
+
+    Tensors are parts of the file that is mapped into memory, which the reader of the tensors need not do again.
+    """
+    size = os.fstat(file.fileno()).st_size
+    if size <= _READ_AT_ONCE:
+        return [file.read()]
+    count = file.read(8)
+    header = file.read(int.from_bytes(count, "little"))
+    place = {name: about["data_offsets"][0] for name, about in json.loads(header).items() if name in tensors}
+    ordered = [tensors[name].reshape(-1) for name in sorted(place, key=place.__getitem__)]
+    return [count + header, *(one.view(torch.uint8).numpy().data for one in ordered)]
 
 
 def read_facts(path: Path, *, remedy: str = RUN_AGAIN) -> dict[str, Any]:
@@ -115,10 +136,10 @@ def read_table(
         # Before it is parsed, since a damaged table may end the parser. The last one: a cell may quote a digest.
         digests = _DIGEST_IN_TABLE.findall(data)
         if digests:
-            check_seal(path, file, digests[-1].decode(), remedy=remedy)
+            check_seal(path, data, digest=digests[-1].decode(), remedy=remedy)
         about = pl.read_parquet_metadata(io.BytesIO(data))
         if not digests and {"config", "digest"} & about.keys():
-            check_seal(path, file, about.get("digest"), remedy=remedy)
+            check_seal(path, data, digest=about.get("digest"), remedy=remedy)
         check_origin(path, about.get("config"), made_by)
         table = pl.read_parquet(io.BytesIO(data))
     missing = [name for name in columns if name not in table.columns]

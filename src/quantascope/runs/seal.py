@@ -6,15 +6,12 @@ flipped bits, zeroed or exchanged blocks, edits by hand. It does not find forger
 its digest too.
 """
 
-import mmap
 import multiprocessing
-import os
 import warnings
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import xxhash
 
@@ -39,7 +36,6 @@ def _crc32(parts: Parts) -> str:
 
 _DIGITS: Mapping[str, tuple[int, Callable[[Parts], str]]] = {"xxh3-64": (16, _xxh3), "crc32": (8, _crc32)}
 """How many digits each kind of digest has, and how they are found."""
-_READ_UP_TO = 1 << 20
 BLANK = f"xxh3-64:{0:016}"
 """What stands in a file's place for the digest until its bytes are known."""
 PATTERN = "|".join(f"{kind}:[0-9a-f]{{{count}}}" for kind, (count, _) in _DIGITS.items())
@@ -57,36 +53,25 @@ def sealed(data: bytes, *, last: bool = False) -> bytes:
     return b"".join((view[:place], f"xxh3-64:{_xxh3([data])}".encode(), view[place + len(BLANK) :]))
 
 
-def check_seal(path: Path, file: BinaryIO, digest: Any, *, remedy: str) -> None:
-    """Refuse a file of ours whose bytes do not match its digest; without one, it is of an older version."""
-    with _content(file) as data:
-        # A digest that is there under another name is one whose name is damaged.
-        if digest is None and all(data.find(f"{kind}:".encode()) < 0 for kind in _DIGITS):
-            _warn_of_no_digest(path)
-        elif not isinstance(digest, str) or not _is_intact(data, digest.encode()):
-            raise DamagedArtefact(f"{path} is damaged: its bytes do not match their digest; {remedy}")
+def check_seal(path: Path, first: bytes, *rest: memoryview, digest: Any, remedy: str) -> None:
+    """Refuse a file of ours whose bytes do not match its digest, which is in the `first` of its parts.
+
+    A file of an older version may have none.
+    """
+    # A digest that is there under another name is one whose name is damaged.
+    if digest is None and all(f"{kind}:".encode() not in first for kind in _DIGITS):
+        _warn_of_no_digest(path)
+    elif not isinstance(digest, str) or not _is_intact(first, rest, digest.encode()):
+        raise DamagedArtefact(f"{path} is damaged: its bytes do not match their digest; {remedy}")
 
 
-@contextmanager
-def _content(file: BinaryIO) -> Iterator[bytes | mmap.mmap]:
-    """All bytes of a file: read, or mapped at once if there are many, whichever is faster."""
-    size = os.fstat(file.fileno()).st_size
-    if size <= _READ_UP_TO:
-        yield os.pread(file.fileno(), size, 0)
-        return
-    flags = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
-    with mmap.mmap(file.fileno(), 0, flags=flags, prot=mmap.PROT_READ) as data:
-        yield data
-
-
-def _is_intact(data: bytes | mmap.mmap, digest: bytes) -> bool:
-    kind, place = digest.partition(b":")[0].decode(), data.find(digest)
+def _is_intact(first: bytes, rest: Parts, digest: bytes) -> bool:
+    kind, place = digest.partition(b":")[0].decode(), first.find(digest)
     if place < 0 or kind not in _DIGITS:
         return False
     count, digits_of = _DIGITS[kind]
-    blank = f"{kind}:{0:0{count}}".encode()
-    with memoryview(data) as whole, whole[:place] as before, whole[place + len(digest) :] as after:
-        return digest == f"{kind}:{digits_of((before, blank, after))}".encode()
+    blank, view = f"{kind}:{0:0{count}}".encode(), memoryview(first)
+    return digest == f"{kind}:{digits_of((view[:place], blank, view[place + len(digest) :], *rest))}".encode()
 
 
 _told: list[Path] = []

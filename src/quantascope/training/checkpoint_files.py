@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quantascope.runs.artefact import read_json
-from quantascope.runs.errors import DamagedArtefact
+from quantascope.runs.errors import DamagedArtefact, InvalidConfig
 from quantascope.runs.files import opened
 
 Shards = tuple[Path, ...]
@@ -22,9 +22,13 @@ Shards = tuple[Path, ...]
 
 SAFE = ".safetensors"
 PICKLED = (".bin", ".pt", ".pth", ".ckpt")
+DISTRIBUTED = ".distcp"
 INDEX = ".index.json"
 SHARD = re.compile(r"[-_.]?(\d+)-of-(\d+)$")
+MOST_FILES = 200_000
+"""Files among which checkpoints are looked for; a folder with more is not that of a series."""
 
+_WEIGHTS = (SAFE, *PICKLED, DISTRIBUTED)
 _NOT_WEIGHTS = re.compile(
     r"(optim|scheduler|scaler|rng_state|random_states|training_args|sampler|dataloader)", re.I
 )
@@ -51,11 +55,11 @@ class WeightFile:
 
 def weight_files(folder: Path) -> list[WeightFile]:
     """All files of weights under a folder, with the indexes of sharded ones; pickles are among them."""
-    bases = list(_bases(_model_of_cache(folder)))
+    files = [(prefix, base, _files(base)) for prefix, base in _bases(_model_of_cache(folder))]
     found = [
         WeightFile(f"{prefix}{path.relative_to(base).as_posix()}", path)
-        for prefix, base in bases
-        for path in _files(base)
+        for prefix, base, paths in files
+        for path in paths
         if is_weights(path)
     ]
     for file in found:
@@ -64,14 +68,23 @@ def weight_files(folder: Path) -> list[WeightFile]:
                 f"{file.path} is an adapter, not a checkpoint of the model; merge it into the model "
                 "(merge_and_unload) and save that, or give a folder without adapters"
             )
-    for _, base in bases:
-        _refuse_distributed(base, {file.path.parent for file in found})
+    for _, base, paths in files:
+        _refuse_distributed(base, paths, {file.path.parent for file in found})
     return found
 
 
 def _files(folder: Path) -> list[Path]:
-    """All files under a folder; folders that cannot be read, or go while they are read, hold none."""
-    return sorted(Path(place) / name for place, _, names in os.walk(folder) for name in names)
+    """Files under a folder that may hold weights; folders that cannot be read, or go meanwhile, hold none."""
+    found, seen = [], 0
+    for place, _, names in os.walk(folder):
+        seen += len(names)
+        if seen > MOST_FILES:
+            raise InvalidConfig(
+                f"{folder} holds more than {MOST_FILES:,} files, too many to look for checkpoints among; give the "
+                "folder that holds the checkpoints"
+            )
+        found += [Path(place) / name for name in names if name.removesuffix(INDEX).endswith(_WEIGHTS)]
+    return sorted(found)
 
 
 def is_weights(path: Path) -> bool:
@@ -158,16 +171,16 @@ def _bases(folder: Path) -> Iterable[tuple[str, Path]]:
         yield f"{ref.relative_to(refs).as_posix()}/", snapshots / commit
 
 
-def _refuse_distributed(folder: Path, with_weights: set[Path]) -> None:
+def _refuse_distributed(folder: Path, files: Iterable[Path], with_weights: set[Path]) -> None:
     """Refuse distributed checkpoints that have no whole weights beside them."""
-    for file in (file for file in _files(folder) if file.name.endswith(".distcp")):
+    for file in (file for file in files if file.name.endswith(DISTRIBUTED)):
         if not with_weights & {file.parent, file.parent.parent} - {folder}:
             raise DamagedArtefact(
                 f"{file.parent} is a distributed checkpoint of torch; convert it with python -m "
                 f"torch.distributed.checkpoint.format_utils dcp_to_torch {file.parent} FILE.pt, then read that "
                 "with pickles=True or save it as safetensors"
             )
-    for file in (file for file in _files(folder) if file.name.endswith("_model_states.pt")):
+    for file in (file for file in files if file.name.endswith("_model_states.pt")):
         home = file.parent.parent if file.parent.name.startswith("global_step") else file.parent
         if not with_weights & {home} - {folder}:
             raise DamagedArtefact(

@@ -35,7 +35,7 @@ def witnessed_effects(declaration: Declaration, observed: Observations, watch: W
     """One witness for each quantum."""
     found = []
     for quantum, name in enumerate(declaration.names):
-        events = _spread(_active(observed, quantum))
+        events = _smallest_and_some(_active(observed, quantum))
         trials = _trials(events, quantum, list(observed.outcomes[quantum]))
         effect = next((e for trial in trials if (e := _effect(declaration, watch, *trial))), None)
         if effect is None:
@@ -52,7 +52,7 @@ def _active(observed: Observations, quantum: int) -> list[Event]:
     return [event for activation in activations for event in observed.by_activation[activation]]
 
 
-def _spread(events: list[Event]) -> list[Event]:
+def _smallest_and_some(events: list[Event]) -> list[Event]:
     """The smallest events and others evenly over the rest."""
     if len(events) <= _EVENTS_TRIED:
         return events

@@ -87,13 +87,13 @@ def _trials(observed: Observations, quantum: int) -> Iterator[tuple[Event, Any]]
     """Events in which a quantum runs, some of every activation, each with outputs that it has elsewhere."""
     alike = [events for one, events in observed.by_activation.items() if quantum in dict(one.shape)]
     outputs = list(observed.outcomes[quantum])
-    for turn, event in enumerate(_spread(alike, EVENTS)):
+    for turn, event in enumerate(_some_of_each(alike, EVENTS)):
         own = event.values[[index for index, _ in event.activation.shape].index(quantum)]
         others = (outputs[(turn + step) % len(outputs)] for step in range(len(outputs)))
         yield from ((event, other) for other in islice((one for one in others if one != own), OUTPUTS))
 
 
-def _spread(groups: list[list[Event]], count: int) -> Iterator[Event]:
+def _some_of_each(groups: list[list[Event]], count: int) -> Iterator[Event]:
     """About so many events, as many of each group, evenly over it."""
     each = max(2, count // len(groups))
     for events in groups:

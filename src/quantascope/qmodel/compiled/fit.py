@@ -143,7 +143,8 @@ def read_compiled(path: Path, *, program: str | None = None, device: str | torch
     """The trained Q-model in a run folder; a program in a file must be named, and be the one kept there."""
     where, config = find_device(device), read_run(path).parse(CompiledLearner, make="quantascope train compiled")
     if not is_trained(path):
-        raise DamagedArtefact(f"{path} is not trained to its end; quantascope train compiled resumes it")
+        end = f"quantascope train compiled --out {path}"
+        raise DamagedArtefact(f"{path} is not trained to its end; {end} resumes it")
     named = check_named(path / KEPT_PROGRAM, config.program, program, option="--program")
     return _read(config, path, named, where)
 
