@@ -40,22 +40,23 @@ _TITLES = (
 
 
 def _spacings(axes: Axes, figures: Figures, spacings: Sequence[int]) -> None:
-    for key, label, colour in (
-        ("completeness_path", "ΣP/ΔL, path rule", BLUE),
-        ("event_correlation_path", "by event, path rule", GREEN),
-        ("event_correlation_gradient", "by event, gradient rule", VERMILLION),
-        ("match", "supports like the finest (MCC)", ORANGE),
+    for key, label, colour, line in (
+        ("completeness_path", "ΣP/ΔL, path rule", BLUE, "-"),
+        ("event_correlation_path", "by event, path rule", GREEN, "--"),
+        ("event_correlation_gradient", "by event, gradient rule", VERMILLION, "-"),
+        ("match", "supports like the finest (MCC)", ORANGE, "-"),
     ):
         known = [count for count in spacings if f"{key}_{count}" in figures and figures[f"{key}_{count}"].values]
         means = [float(np.mean(figures[f"{key}_{count}"].values)) for count in known]
-        axes.plot(known, means, color=colour, marker="o", markersize=3, linewidth=1.2, label=label)
+        axes.plot(known, means, color=colour, linestyle=line, marker="o", markersize=3, linewidth=1.2, label=label)
         for count in known:
             values = figures[f"{key}_{count}"].values
             axes.scatter([count] * len(values), values, color=colour, s=8, alpha=0.4, linewidths=0)
-    axes.set(xscale="log", xlabel="intervals", ylim=(-0.05, 1.3))
+    axes.set(xscale="log", xlabel="intervals", ylim=(-0.05, 1.85))
     axes.set_xticks(list(spacings), [str(count) for count in spacings])
+    axes.set_yticks(np.linspace(0, 1, 6))
     axes.minorticks_off()
-    axes.legend(loc="best")
+    axes.legend(loc="upper left")
 
 
 def _names(axes: Axes, figures: Figures) -> None:
