@@ -1,4 +1,4 @@
-"""English plurals, letter by letter: the program of docs/programs.md."""
+"""English plurals, letter by letter: the program of docs/own-program.md."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The program of docs/programs.md, as text there and as a file beside it."""
+"""The program of docs/own-program.md, as text there and as a file beside it."""
 
 import ast
 import doctest
@@ -16,7 +16,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_the_file_is_what_the_page_says():
-    said = doctest.DocTestParser().get_examples((DOCS / "programs.md").read_text())
+    said = doctest.DocTestParser().get_examples((DOCS / "own-program.md").read_text())
     page = {ast.dump(node) for example in said for node in ast.parse(example.source).body}
     for node in ast.parse((DOCS / "plural.py").read_text()).body[1:]:
         if not isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -27,7 +27,7 @@ def test_the_file_is_what_the_page_says():
     ("file", "begins"), [("own_network.py", "def model"), ("guided_trainer.py", "class Guided")]
 )
 def test_what_the_page_shows_of_a_file_is_in_it(file, begins):
-    blocks = (DOCS / "programs.md").read_text().split("```python\n")[1:]
+    blocks = (DOCS / "own-program.md").read_text().split("```python\n")[1:]
     shown = [block.split("```")[0] for block in blocks if block.startswith(begins)]
     assert len(shown) == 1
     assert shown[0] in (DOCS / file).read_text()

@@ -39,9 +39,3 @@ def mechanism(rows: Sequence[Row]) -> list[Mechanism]:
         if figure.startswith("exponent_") and target and predicted:
             found.append(Mechanism(claim, level, target, predicted, measured))
     return found
-
-
-def mechanism_markdown(rows: Sequence[Row]) -> str:
-    """The same as a Markdown table."""
-    lines = [f"| {' | '.join(MECHANISM_COLUMNS)} |", "|---|---:|---|---|"]
-    return "\n".join([*lines, *(f"| {' | '.join(one.cells())} |" for one in mechanism(rows))])

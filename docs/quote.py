@@ -1,0 +1,198 @@
+"""Quote the committed results in the documentation: `python docs/quote.py` rewrites README.md and the pages here.
+
+A number of a claim or a benchmark is never typed. A page names it, and this script writes it behind the name:
+
+    <!--= spearman_displayed -->−0.700 [−0.729, −0.672]<!--/-->       a figure of the claim that the page is named after
+    <!--= ordering:predicted_signs mean -->7.60<!--/-->               of another claim; only its mean, or its range
+
+    <!-- figures: {column}_exact
+    = paper's form; narrow = narrow channels
+    zero_gap = zero gaps
+    -->                                                              a table; without {column}: beside the paper's
+    <!-- /figures -->
+
+    <!-- scoreboard: quantascope scoreboard --stated --totals -->    what a command prints
+    <!-- /scoreboard -->
+
+`FILE:` before a key is a file of results/, without its `-full.json` or `.json`; `/` leads into nested tables.
+"""
+
+import contextlib
+import io
+import json
+import math
+import re
+import shlex
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from quantascope.claims.scoreboard import PaperFigure, read_paper
+from quantascope.cli import main
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "results"
+UNPUBLISHED = "*No full run is published yet.*"
+FORMS = ("mean", "range")
+_INLINE = re.compile(r"(<!--= (.*?) -->)[^<]*(<!--/-->)")
+_TABLE = re.compile(r"(<!-- figures: (.*?)\n-->)\n.*?(<!-- /figures -->)", re.DOTALL)
+_COMMAND = re.compile(r"(<!-- scoreboard: (.*?) -->)\n.*?(<!-- /scoreboard -->)", re.DOTALL)
+
+
+def pages() -> list[Path]:
+    """Every page that may quote."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def quoted(text: str, page: Path) -> str:
+    """The text of a page, with what the results say now."""
+    claim = page.stem
+    text = _INLINE.sub(lambda found: f"{found[1]}{inline(found[2], claim)}{found[3]}", text)
+    text = _TABLE.sub(lambda found: f"{found[1]}\n{table(found[2], claim)}\n{found[3]}", text)
+    return _COMMAND.sub(lambda found: f"{found[1]}\n{_printed(found[2], page)}\n{found[3]}", text)
+
+
+def inline(asked: str, claim: str) -> str:
+    """One figure: `KEY`, `KEY mean` or `KEY range`, perhaps of another file."""
+    address, _, form = asked.rpartition(" ")
+    return shown(figure(address, claim), form) if form in FORMS else shown(figure(asked, claim))
+
+
+def table(asked: str, claim: str) -> str:
+    """A row for each line after the first, `KEY` or `KEY = title`; with {column} in the first, a grid.
+
+    Without lines there is a row for every figure.
+    """
+    template, *lines = [line.strip() for line in asked.split("\n")]
+    file, _, template = template.rpartition(":")
+    file = file or claim
+    if _file(file) is None:
+        return UNPUBLISHED
+    grid = "{column}" in template
+    columns = dict(_named(part) for part in lines.pop(0).split(";")) if grid else {}
+    head = ["", *columns.values()] if grid else ["", "paper", "here", "runs"]
+    rows = []
+    for key, title in map(_named, lines or _read(_file(file) or RESULTS)):
+        if grid:
+            keys = [template.format(column=column, row=key) for column in columns]
+            rows.append([title, *(shown(figure(one, file), missing="") for one in keys)])
+        else:
+            found = figure(template.format(row=key), file)
+            stated = read_stated().get((file, key))
+            title = title if title != key else ", ".join(dict.fromkeys(filter(None, (found["says"], found["unit"]))))
+            rows.append([title, stated.printed.replace("-", "−") if stated else "", shown(found), _runs(found)])
+    if not grid and not any(row[1] for row in rows):
+        head, rows = [head[0], *head[2:]], [[row[0], *row[2:]] for row in rows]
+    rule = ["---", *(["---:"] * (len(head) - 1))]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
+
+
+def _runs(found: dict[str, Any]) -> str:
+    """How many runs define a figure, and of how many."""
+    defined = len(found["values"])
+    return f"{defined} of {defined + found['undefined']}" if found["undefined"] else str(defined)
+
+
+def _named(text: str) -> tuple[str, str]:
+    """`KEY = title`, or a key that is its own title.
+
+    >>> _named("= faithful"), _named("zero_gap = zero gaps"), _named("factors")
+    (('', 'faithful'), ('zero_gap', 'zero gaps'), ('factors', 'factors'))
+    """
+    key, equals, title = text.partition("=")
+    return key.strip(), title.strip() if equals else key.strip()
+
+
+def figure(address: str, claim: str) -> Any:
+    """The number or estimate at `KEY` of the claim's result, or at `FILE:KEY`; None if there is no such key."""
+    file, _, keys = address.rpartition(":")
+    path = _file(file or claim)
+    if path is None:
+        raise SystemExit(f"there is no result {file or claim} in {RESULTS}, of which a page quotes {keys}")
+    found = _read(path)
+    for key in keys.split("/"):
+        found = found.get(key) if isinstance(found, dict) else found[int(key)]
+        if found is None:
+            return None
+    return found
+
+
+def shown(found: Any, form: str = "", *, missing: str | None = None) -> str:
+    """An estimate as `mean [low, high]`, its mean alone, or the range of its values.
+
+    >>> shown({"mean": -0.70021, "low": -0.7287, "high": -0.6718, "values": [-0.7, -0.71, -0.69]})
+    '−0.700 [−0.729, −0.672]'
+    >>> shown({"mean": 504.0, "low": None, "high": None, "values": [504.0]}), shown(5.3072), shown(1000)
+    ('504', '5.31', '1,000')
+    """
+    if found is None or (isinstance(found, dict) and found["mean"] is None):
+        if missing is None:
+            raise SystemExit("a page quotes a figure that is not there, or that no run defines")
+        return missing
+    if not isinstance(found, dict):
+        return _number(found, _decimals(found))
+    values = [value for value in (found["mean"], *found.get("values", ())) if value is not None]
+    decimals = 0 if all(float(value).is_integer() for value in values) else _decimals(found["mean"])
+    mean = _number(found["mean"], decimals)
+    if form == "range":
+        ends = [_number(end, decimals) for end in (min(found["values"]), max(found["values"]))]
+        return ends[0] if ends[0] == ends[1] else " to ".join(ends)
+    if form == "mean" or found["low"] is None or found["low"] == found["high"]:
+        return mean
+    decimals = decimals or int(abs(found["mean"]) < 100)
+    return f"{mean} [{_number(found['low'], decimals)}, {_number(found['high'], decimals)}]"
+
+
+def _decimals(value: float) -> int:
+    """So many that three digits are significant.
+
+    >>> [_decimals(value) for value in (17642.1, 62.8, 0.7, 0.0234, 0.0)]
+    [0, 1, 3, 4, 0]
+    """
+    if not value or float(value).is_integer():
+        return 0
+    return max(0, min(4, 2 - math.floor(math.log10(abs(value)))))
+
+
+def _number(value: float, decimals: int) -> str:
+    return f"{value:,.{decimals}f}".replace("-", "−")
+
+
+def _printed(command: str, page: Path) -> str:
+    """What a quantascope command prints; links are those of the page."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        code = main([*shlex.split(command)[1:], "--results", str(RESULTS)])
+    if code:
+        raise SystemExit(f"{command} failed")
+    text = out.getvalue().strip()
+    return text if page.parent == ROOT else text.replace("](docs/", "](")
+
+
+@cache
+def read_stated() -> dict[tuple[str, str], PaperFigure]:
+    """The paper's figures by claim and name."""
+    return {(one.claim, one.figure): one for one in read_paper(RESULTS)}
+
+
+def _file(name: str) -> Path | None:
+    paths = (RESULTS / f"{name}-full.json", RESULTS / f"{name}.json")
+    return next((path for path in paths if path.exists()), None)
+
+
+@cache
+def _read(path: Path) -> Any:
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return found["figures"] if path.parent == RESULTS else found
+
+
+if __name__ == "__main__":
+    changed = []
+    for page in pages():
+        before = page.read_text(encoding="utf-8")
+        after = quoted(before, page)
+        if after != before:
+            page.write_text(after, encoding="utf-8")
+            changed.append(str(page.relative_to(ROOT)))
+    print("\n".join(changed) or "every page says what the results say", file=sys.stderr)
