@@ -2,8 +2,8 @@
 
     python docs/notebooks.py                    runs every notebook in docs/tutorials and keeps what it shows
 
-A notebook is JSON, and its code is plain Python, so neither needs Jupyter. A cell shows what it prints, then the value
-of its last expression: a figure as a picture, anything else as text.
+A notebook is JSON, and its code is plain Python, so neither needs Jupyter. A cell shows what it prints, then the
+value of its last expression: a figure as a picture, anything else as text.
 """
 
 import ast
@@ -31,7 +31,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def run(notebook: dict[str, Any], sizes: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The notebook with the outputs of its code, run in an empty folder; `sizes` replace names of the tagged cell."""
+    """The notebook with the outputs of its code, run in an empty folder; `sizes` replace those of its cell."""
     names: dict[str, Any] = {"__name__": "__main__"}
     shown, count, here = [], 0, Path.cwd()
     with tempfile.TemporaryDirectory() as folder:

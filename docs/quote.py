@@ -1,17 +1,28 @@
 """Quote the committed results in the documentation: `python docs/quote.py` rewrites README.md and the pages here.
 
-A number of a claim or a benchmark is never typed. A page names it, and this script writes it behind the name:
+A number of a claim or a benchmark is never typed. A page names it, and this script writes it behind the name.
 
-    <!--= spearman_displayed -->−0.700 [−0.729, −0.672]<!--/-->       a figure of the claim that the page is named after
-    <!--= ordering:predicted_signs mean -->7.60<!--/-->               of another claim; only its mean, or its range
+A figure of the claim that the page is named after, of another claim, only its mean, or the range of its values:
 
-    <!-- figures: {column}_exact
-    = paper's form; narrow = narrow channels
-    zero_gap = zero gaps
-    -->                                                              a table; without {column}: beside the paper's
+    <!--= spearman_displayed -->−0.700 [−0.729, −0.672]<!--/-->
+    <!--= ordering:predicted_signs mean -->7.60<!--/-->
+
+A table in which each row names its figure, here `acquired_exact`:
+
+    | <!-- {row}_exact --> | paper | here | runs |
+    |---|---:|---:|---:|
+    | <!-- acquired --> tasks acquired | 64 | 62.8 [61.3, 64.3] | 9 |
+
+A grid, whose columns are named as well, and every figure of the claim, once it is published:
+
+    | <!-- {column}_{row} --> | <!-- ce --> alone | <!-- guided --> guided |
+
+    <!-- figures -->
     <!-- /figures -->
 
-    <!-- scoreboard: quantascope scoreboard --stated --totals -->    what a command prints
+What a command prints:
+
+    <!-- scoreboard: quantascope scoreboard --stated --totals -->
     <!-- /scoreboard -->
 
 `FILE:` before a key is a file of results/, without its `-full.json` or `.json`; `/` leads into nested tables.
@@ -36,7 +47,9 @@ RESULTS = ROOT / "results"
 UNPUBLISHED = "*No full run is published yet.*"
 FORMS = ("mean", "range")
 _INLINE = re.compile(r"(<!--= (.*?) -->)[^<]*(<!--/-->)")
-_TABLE = re.compile(r"(<!-- figures: (.*?)\n-->)\n.*?(<!-- /figures -->)", re.DOTALL)
+_TABLE = re.compile(r"^\| <!-- (\S*\{row\}.*?) --> \|.*\n\|-.*\n(?:\|.*\n)*", re.MULTILINE)
+_EVERY = re.compile(r"(<!-- figures -->)\n.*?(<!-- /figures -->)", re.DOTALL)
+_NAMED = re.compile(r"<!--(?: (.*?))? --> ?(.*)")
 _COMMAND = re.compile(r"(<!-- scoreboard: (.*?) -->)\n.*?(<!-- /scoreboard -->)", re.DOTALL)
 
 
@@ -49,7 +62,8 @@ def quoted(text: str, page: Path) -> str:
     """The text of a page, with what the results say now."""
     claim = page.stem
     text = _INLINE.sub(lambda found: f"{found[1]}{inline(found[2], claim)}{found[3]}", text)
-    text = _TABLE.sub(lambda found: f"{found[1]}\n{table(found[2], claim)}\n{found[3]}", text)
+    text = _TABLE.sub(lambda found: table(found[0], found[1], claim), text)
+    text = _EVERY.sub(lambda found: f"{found[1]}\n{every_figure(claim)}\n{found[2]}", text)
     return _COMMAND.sub(lambda found: f"{found[1]}\n{_printed(found[2], page)}\n{found[3]}", text)
 
 
@@ -59,49 +73,59 @@ def inline(asked: str, claim: str) -> str:
     return shown(figure(address, claim), form) if form in FORMS else shown(figure(asked, claim))
 
 
-def table(asked: str, claim: str) -> str:
-    """A row for each line after the first, `KEY` or `KEY = title`; with {column} in the first, a grid.
-
-    Without lines there is a row for every figure.
-    """
-    template, *lines = [line.strip() for line in asked.split("\n")]
-    file, _, template = template.rpartition(":")
-    file = file or claim
-    if _file(file) is None:
-        return UNPUBLISHED
-    grid = "{column}" in template
-    columns = dict(_named(part) for part in lines.pop(0).split(";")) if grid else {}
-    head = ["", *columns.values()] if grid else ["", "paper", "here", "runs"]
-    rows = []
-    for key, title in map(_named, lines or _read(_file(file) or RESULTS)):
-        if grid:
-            keys = [template.format(column=column, row=key) for column in columns]
-            rows.append([title, *(shown(figure(one, file), missing="") for one in keys)])
+def table(text: str, template: str, claim: str) -> str:
+    """A table of which each row, and in a grid each column, names a figure, with the figures of the results."""
+    head, rule, *rows = text.splitlines()
+    columns = [found[1] or "" for cell in _cells(head)[1:] if (found := _NAMED.fullmatch(cell))]
+    out = [head, rule]
+    for row in rows:
+        first = _cells(row)[0]
+        named = _NAMED.fullmatch(first)
+        if named is None:
+            raise SystemExit(f"a row of {claim} names no figure: {first}")
+        keys = [template.format(row=named[1], column=column) for column in columns or [""]]
+        file, _, key = keys[0].rpartition(":")
+        if columns:
+            cells = [shown(figure(one, claim), missing="") for one in keys]
         else:
-            found = figure(template.format(row=key), file)
-            stated = read_stated().get((file, key))
-            title = title if title != key else ", ".join(dict.fromkeys(filter(None, (found["says"], found["unit"]))))
-            rows.append([title, stated.printed.replace("-", "−") if stated else "", shown(found), _runs(found)])
-    if not grid and not any(row[1] for row in rows):
-        head, rows = [head[0], *head[2:]], [[row[0], *row[2:]] for row in rows]
-    rule = ["---", *(["---:"] * (len(head) - 1))]
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
+            cells = _beside_the_paper(figure(keys[0], claim), read_stated().get((file or claim, key)))
+            cells = cells[-len(_cells(head)) + 1 :]
+        out.append(f"| {first} | {' | '.join(cells)} |")
+    return "\n".join(out) + "\n"
 
 
-def _runs(found: dict[str, Any]) -> str:
-    """How many runs define a figure, and of how many."""
+def every_figure(claim: str) -> str:
+    """A table of all figures of a claim."""
+    path = _file(claim)
+    if path is None:
+        return UNPUBLISHED
+    found = {key: one for key, one in _read(path).items() if one["mean"] is not None}
+    head = "|  | paper | here | runs |\n|---|---:|---:|---:|"
+    rows = (
+        f"| {_title(one)} | {' | '.join(_beside_the_paper(one, read_stated().get((claim, key))))} |"
+        for key, one in found.items()
+    )
+    return "\n".join([head, *rows])
+
+
+def _title(found: dict[str, Any]) -> str:
+    return ", ".join(dict.fromkeys(filter(None, (found["says"], found["unit"]))))
+
+
+def _beside_the_paper(found: dict[str, Any], stated: PaperFigure | None) -> list[str]:
+    """The paper's figure, ours, and how many runs define it, of how many."""
     defined = len(found["values"])
-    return f"{defined} of {defined + found['undefined']}" if found["undefined"] else str(defined)
+    runs = f"{defined} of {defined + found['undefined']}" if found["undefined"] else str(defined)
+    return [stated.printed.replace("-", "−") if stated else "", shown(found), runs]
 
 
-def _named(text: str) -> tuple[str, str]:
-    """`KEY = title`, or a key that is its own title.
+def _cells(row: str) -> list[str]:
+    """The cells of a row of a table.
 
-    >>> _named("= faithful"), _named("zero_gap = zero gaps"), _named("factors")
-    (('', 'faithful'), ('zero_gap', 'zero gaps'), ('factors', 'factors'))
+    >>> _cells("| one | two |  |")
+    ['one', 'two', '']
     """
-    key, equals, title = text.partition("=")
-    return key.strip(), title.strip() if equals else key.strip()
+    return [cell.strip() for cell in row.strip().removeprefix("|").removesuffix("|").split("|")]
 
 
 def figure(address: str, claim: str) -> Any:

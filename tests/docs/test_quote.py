@@ -14,7 +14,7 @@ quote = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(quote)
 
 
-@pytest.mark.parametrize("page", quote.pages(), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", quote.pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_a_page_says_what_the_committed_results_say(page):
     text = page.read_text(encoding="utf-8")
     assert quote.quoted(text, page) == text, "run python docs/quote.py"
@@ -33,8 +33,8 @@ def results(tmp_path, monkeypatch):
     (tmp_path / "benchmarks").mkdir()
     (tmp_path / "benchmarks" / "time.json").write_text(json.dumps({"one way": {"seconds": 0.01234}}))
     (tmp_path / "paper.toml").write_text(
-        '[[figure]]\nclaim = "walks"\nfigure = "speed"\npaper = -11.2\nprinted = "-11.2"\nunit = "km/h"\nruns = 1\n'
-        'place = "Table 1"\nsays = "speed"\n'
+        '[[figure]]\nclaim = "walks"\nfigure = "speed"\npaper = -11.2\nprinted = "-11.2"\n'
+        'unit = "km/h"\nruns = 1\nplace = "Table 1"\nsays = "speed"\n'
     )
     monkeypatch.setattr(quote, "RESULTS", tmp_path)
     quote.read_stated.cache_clear()
@@ -43,7 +43,10 @@ def results(tmp_path, monkeypatch):
 
 
 def test_a_figure_is_written_behind_its_name(results):
-    page = "It is <!--= speed -->old<!--/-->, <!--= speed range --><!--/-->, <!--= benchmarks/time:one way/seconds -->?<!--/-->."
+    page = (
+        "It is <!--= speed -->old<!--/-->, <!--= speed range --><!--/-->, "
+        "<!--= benchmarks/time:one way/seconds -->?<!--/-->."
+    )
     assert quote.quoted(page, results) == (
         "It is <!--= speed -->11.2 [−1.5, 24.0]<!--/-->, <!--= speed range -->10.2 to 12.2<!--/-->, "
         "<!--= benchmarks/time:one way/seconds -->0.0123<!--/-->."
@@ -51,23 +54,21 @@ def test_a_figure_is_written_behind_its_name(results):
 
 
 def test_a_table_stands_beside_the_paper_and_a_grid_beside_itself(results):
-    page = "<!-- figures: {row}\nspeed\nslow_speed = slowly\n-->\nold\n<!-- /figures -->"
-    assert quote.quoted(page, results).splitlines()[4:-1] == [
-        "|  | paper | here | runs |",
-        "| --- | ---: | ---: | ---: |",
-        "| speed, km/h | −11.2 | 11.2 [−1.5, 24.0] | 2 of 3 |",
-        "| slowly |  | 4 | 1 |",
-    ]
-    grid = "<!-- figures: {column}{row}\n= fast; slow_ = slow; no_ = never\nspeed\n-->\n<!-- /figures -->"
-    assert quote.quoted(grid, results).splitlines()[4:-1] == [
-        "|  | fast | slow | never |",
-        "| --- | ---: | ---: | ---: |",
-        "| speed | 11.2 [−1.5, 24.0] | 4 |  |",
-    ]
+    head = "| <!-- {row} --> | paper | here | runs |\n|---|---:|---:|---:|\n"
+    table = head + "| <!-- speed --> how fast | 1 | 2 | 3 |\n"
+    assert quote.quoted(table, results) == table.replace("1 | 2 | 3", "−11.2 | 11.2 [−1.5, 24.0] | 2 of 3")
+    alone = table.replace("paper | here | runs", "here | runs").replace("1 | 2 | 3", "2 | 3")
+    assert quote.quoted(alone, results) == alone.replace("2 | 3", "11.2 [−1.5, 24.0] | 2 of 3")
+    head = (
+        "| <!-- {column}{row} --> | <!-- --> fast | <!-- slow_ --> slow | <!-- no_ --> no |\n|---|---:|---:|---:|"
+    )
+    grid = head + "\n| <!-- speed --> speed | | | |\n"
+    assert quote.quoted(grid, results) == grid.replace("| | | |", "| 11.2 [−1.5, 24.0] | 4 |  |")
 
 
 def test_a_claim_without_a_result_says_so_and_a_wrong_name_is_an_error(results):
-    page = "<!-- figures: {row}\n-->\n<!-- /figures -->"
+    page = "<!-- figures -->\n<!-- /figures -->"
     assert quote.UNPUBLISHED in quote.quoted(page, results.with_name("runs.md"))
+    assert "| speed, km/h | −11.2 | 11.2 [−1.5, 24.0] | 2 of 3 |" in quote.quoted(page, results)
     with pytest.raises(SystemExit, match="not there"):
         quote.quoted("<!--= sped --><!--/-->", results)

@@ -27,6 +27,7 @@ def test_a_model_of_ones_own_has_a_table_of_quanta_with_the_shown_columns(capsys
     assert sum("L0.Q" in line or "L1.Q" in line for line in printed) >= 3
 
 
+@pytest.mark.filterwarnings("ignore:the teacher answers")  # it is hardly trained here
 def test_a_program_of_ones_own_trains_a_transformer_by_the_shown_commands():
     Path("reverse.py").write_text(PROGRAM)
     assert len(COMMANDS) == 3
@@ -42,4 +43,4 @@ def test_the_shown_accuracies_are_those_of_the_tutorial():
     said = "".join(line for cell in cells for output in cell.get("outputs", ()) for line in output.get("text", ()))
     for name, words in (("guided by the program", "the guided one reverses"), ("answers alone", "the plain one")):
         exact = said.split(f"{name}: ")[1].split("%")[0]
-        assert f"{words} {exact} %" in README
+        assert f"{words} {exact} %" in " ".join(README.split())
