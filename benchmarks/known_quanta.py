@@ -10,7 +10,7 @@ one, a composed one a private and a shared one. Methods see the checkpoints and 
     scores      best-match F1 with the units and adjusted mutual information with the tasks, over seeds
 
 Settings were fixed on seeds 100 and 101. The outcome is written as JSON and printed as the tables of
-docs/discovery.md.
+docs/findings/known-units.md.
 """
 
 import argparse

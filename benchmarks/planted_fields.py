@@ -2,7 +2,7 @@
 
 Six factors over 1,000 events and 60 intervals; curves are bells at even distances in time. Noise is the standard
 deviation of every entry over the root mean square of the field without it. The figure and the JSON beside it are
-those of docs/discovery.md.
+those of docs/findings/planted-fields.md.
 """
 
 import argparse

@@ -25,7 +25,11 @@ autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 100
 
+highlight_language = "text"  # of blocks that do not name one: commands and their output
+
 html_theme = "furo"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_title = "quantascope"
 html_show_sourcelink = False
 html_copy_source = False

@@ -2,7 +2,8 @@
 
 A number of a claim or a benchmark is never typed. A page names it, and this script writes it behind the name.
 
-A figure of the claim that the page is named after, of another claim, only its mean, or the range of its values:
+A figure of the claim that the page is named after, of another claim, only its mean, or the range of its values (no line
+may begin with one: Markdown would end the paragraph there):
 
     <!--= spearman_displayed -->−0.700 [−0.729, −0.672]<!--/-->
     <!--= ordering:predicted_signs mean -->7.60<!--/-->
@@ -169,14 +170,14 @@ def shown(found: Any, form: str = "", *, missing: str | None = None) -> str:
 
 
 def _decimals(value: float) -> int:
-    """So many that three digits are significant.
+    """So many that three digits are significant, and three at most.
 
     >>> [_decimals(value) for value in (17642.1, 62.8, 0.7, 0.0234, 0.0)]
-    [0, 1, 3, 4, 0]
+    [0, 1, 3, 3, 0]
     """
     if not value or float(value).is_integer():
         return 0
-    return max(0, min(4, 2 - math.floor(math.log10(abs(value)))))
+    return max(0, min(3, 2 - math.floor(math.log10(abs(value)))))
 
 
 def _number(value: float, decimals: int) -> str:

@@ -203,7 +203,7 @@ def test_a_claim_stands_as_its_figures_do(results):
     assert found.cells() == ["2", "", "1", "", "", "", "1", "1"]
     assert totals([found, found]).verdicts["not run"] == 2
     assert "| within the spread | 1 | 50 % |" in totals_markdown([found]).splitlines()
-    assert standings_markdown([found]).splitlines()[-1] == "| all | | 2 |  | 1 |  |  |  | 1 | 1 |"
+    assert standings_markdown([found]).splitlines()[-1] == "| all | | 2 | 1 | 1 | 1 |"
 
 
 def test_runs_that_do_not_define_a_figure_are_counted():

@@ -18,6 +18,7 @@ _spec.loader.exec_module(quote)
 def test_a_page_says_what_the_committed_results_say(page):
     text = page.read_text(encoding="utf-8")
     assert quote.quoted(text, page) == text, "run python docs/quote.py"
+    assert not [line for line in text.splitlines() if line.lstrip().startswith("<!--=")], "ends its paragraph"
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def test_a_figure_is_written_behind_its_name(results):
     )
     assert quote.quoted(page, results) == (
         "It is <!--= speed -->11.2 [−1.5, 24.0]<!--/-->, <!--= speed range -->10.2 to 12.2<!--/-->, "
-        "<!--= benchmarks/time:one way/seconds -->0.0123<!--/-->."
+        "<!--= benchmarks/time:one way/seconds -->0.012<!--/-->."
     )
 
 

@@ -79,7 +79,7 @@ def test_tokens_that_do_not_match_the_program_are_refused(guidance):
 
 @pytest.fixture(scope="module")
 def trainer_file():
-    """The file that programs.md uses, as a module."""
+    """The file that own-program.md uses, as a module."""
     pytest.importorskip("transformers")
     pytest.importorskip("accelerate", reason="Trainer needs accelerate")
     specification = importlib.util.spec_from_file_location("guided_trainer", DOCS / "guided_trainer.py")

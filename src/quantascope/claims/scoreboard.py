@@ -151,6 +151,9 @@ class Row:
 COLUMNS = ("paper", "its run here", "ours", "95 % interval", "range", "runs", "protocol", "panel", "verdict")
 
 
+STANDINGS: tuple[Verdict, ...] = get_args(Verdict)
+
+
 @dataclass(frozen=True)
 class Standing:
     """One claim: what it is about, and how many of its stated figures have each verdict."""
@@ -164,12 +167,9 @@ class Standing:
         """How many figures the paper states."""
         return sum(count for verdict, count in self.verdicts.items() if verdict != "new")
 
-    def cells(self) -> list[str]:
+    def cells(self, verdicts: Sequence[Verdict] = STANDINGS) -> list[str]:
         """The number of stated figures, and of each verdict, as text."""
-        return [str(self.stated or ""), *(str(self.verdicts[verdict] or "") for verdict in STANDINGS)]
-
-
-STANDINGS: tuple[Verdict, ...] = get_args(Verdict)
+        return [str(self.stated or ""), *(str(self.verdicts[verdict] or "") for verdict in verdicts)]
 
 
 def read_paper(results: Path) -> list[PaperFigure]:
@@ -278,12 +278,14 @@ def as_markdown(rows: Sequence[Row]) -> str:
 
 
 def standings_markdown(found: Sequence[Standing]) -> str:
-    """One line for each claim, and one for all, as a Markdown table."""
-    lines = [f"| claim | says | stated | {' | '.join(STANDINGS)} |", f"|---|---|{'---:|' * (len(STANDINGS) + 1)}"]
+    """One line for each claim, and one for all, as a Markdown table; verdicts that no figure has are left out."""
+    sums = totals(found)
+    kept = [verdict for verdict in STANDINGS if sums.verdicts[verdict]]
+    lines = [f"| claim | says | stated | {' | '.join(kept)} |", f"|---|---|{'---:|' * (len(kept) + 1)}"]
     for one in found:
         name = f"[{one.claim}]({one.entry.page})" if one.entry.page else one.claim
-        lines.append(f"| {name} | {one.entry.says} | {' | '.join(one.cells())} |")
-    return "\n".join([*lines, f"| all | | {' | '.join(totals(found).cells())} |"])
+        lines.append(f"| {name} | {one.entry.says} | {' | '.join(one.cells(kept))} |")
+    return "\n".join([*lines, f"| all | | {' | '.join(sums.cells(kept))} |"])
 
 
 def totals_markdown(found: Sequence[Standing]) -> str:
