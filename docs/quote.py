@@ -2,8 +2,8 @@
 
 A number of a claim or a benchmark is never typed. A page names it, and this script writes it behind the name.
 
-A figure of the claim that the page is named after, of another claim, only its mean, or the range of its values (no line
-may begin with one: Markdown would end the paragraph there):
+A figure of the claim that the page is named after, of another claim, only its mean, or the range of its values. No
+line may begin with one: Markdown would end the paragraph there.
 
     <!--= spearman_displayed -->−0.700 [−0.729, −0.672]<!--/-->
     <!--= ordering:predicted_signs mean -->7.60<!--/-->

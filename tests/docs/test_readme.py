@@ -41,6 +41,6 @@ def test_a_program_of_ones_own_trains_a_transformer_by_the_shown_commands():
 def test_the_shown_accuracies_are_those_of_the_tutorial():
     cells = json.loads((ROOT / "docs/tutorials/own-program.ipynb").read_text())["cells"]
     said = "".join(line for cell in cells for output in cell.get("outputs", ()) for line in output.get("text", ()))
-    for name, words in (("guided by the program", "the guided one reverses"), ("answers alone", "the plain one")):
+    for name, words in (("guided by the program", "The guided one reverses"), ("answers alone", "the plain one")):
         exact = said.split(f"{name}: ")[1].split("%")[0]
         assert f"{words} {exact} %" in " ".join(README.split())

@@ -9,7 +9,8 @@ It differs from `factorize` in two ways, and it has no threshold.
               residual with a random sign at every entry, which have its size everywhere and no structure. Of
               pure noise, a tenth of the fields then still show a factor.
 
-On planted fields it finds overlapping factors exactly where the greedy one does not (docs/findings/planted-fields.md).
+On planted fields it finds overlapping factors exactly where the greedy one does not
+(docs/findings/planted-fields.md).
 """
 
 from collections import deque
