@@ -280,7 +280,7 @@ def as_markdown(rows: Sequence[Row]) -> str:
 def standings_markdown(found: Sequence[Standing]) -> str:
     """One line for each claim, and one for all, as a Markdown table; verdicts that no figure has are left out."""
     sums = totals(found)
-    kept = [verdict for verdict in STANDINGS if sums.verdicts[verdict]]
+    kept: list[Verdict] = [verdict for verdict in STANDINGS if sums.verdicts[verdict]]
     lines = [f"| claim | says | stated | {' | '.join(kept)} |", f"|---|---|{'---:|' * (len(kept) + 1)}"]
     for one in found:
         name = f"[{one.claim}]({one.entry.page})" if one.entry.page else one.claim
