@@ -11,7 +11,7 @@ about a part of the rows and their time is scaled up, as it is linear in events;
     vmap         per-sample gradients by torch.func.vmap(grad), so many at a time
     opacus       per-sample gradients by Opacus' hooks, so many at a time
     captum       TracInCP, a pass for each layer
-    captum-fast  TracInCPFast, which knows the last linear map only: its credit is that of the head, no layer's
+    captum-fast  TracInCPFast, which knows the weight of the last linear map only: the head's credit, no layer's
     dattri       TracInAttributor without projection, a pass for each layer
 
 Peers are not dependencies; those that are absent are skipped by name. To install them beside the environment:
@@ -303,8 +303,8 @@ CREDIT: dict[str, Callable[[Case, Events], Tensor]] = {
 
 
 def head_credit(case: Case, events: Events) -> Tensor:
-    """The credit that TracInCPFast should find, by our derivatives."""
-    return ours(replace(case, layers={"head": f"{case.head}."}), events)
+    """The credit that TracInCPFast should find, by our derivatives: that of the head's weight without its bias."""
+    return ours(replace(case, layers={"head": f"{case.head}.weight"}), events)
 
 
 def measure_one(size: str, way: str, file: Path) -> None:

@@ -1,7 +1,7 @@
 """How near a computation comes to what the machine can do at the sizes of its own operations.
 
-Every operation that is dispatched is counted with its multiplications and additions, if it is a matrix product,
-and with the bytes that it reads and writes; views cost nothing. It cannot take less time than its operations at the
+Every operation that is dispatched is counted: its multiplications and additions, if it is a matrix product, and
+the bytes that it reads and writes; views cost nothing. It cannot take less time than its operations at the
 rate of a plain matrix product, nor less than its bytes at the rate of a plain copy, both of the size of the
 computation and timed beside it. The sum of these bounds over all operations, as a share of the time taken, says
 how much could be won by writing the same operations better.
