@@ -63,7 +63,7 @@ def test_bytes_are_those_of_the_model_with_weights_within_a_factor(counted):
 
 @pytest.mark.parametrize("rule", ["gradient", "path"])
 def test_operations_of_a_whole_field_are_foretold_within_a_factor(counted, tmp_path, rule):
-    """Told from config.json, against a field of real checkpoints, with all that is checked and tried on the way."""
+    """Told from config.json, against a field of real checkpoints with all its checks and trials."""
     torch.manual_seed(0)
     model = transformers.GPTNeoXForCausalLM(
         transformers.GPTNeoXConfig(**SHAPE, attn_implementation="eager")
