@@ -332,7 +332,7 @@ def measure(size: str, ways: list[str], folder: Path) -> dict[str, Any]:
         command = [sys.executable, __file__, "--one", size, way, str(file)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+            last = (done.stderr.strip().splitlines() or [f"ended with code {done.returncode}"])[-1]
             print(f"{size:8s} {way:12s} failed: {last}", flush=True)
             found[way] = {"failed": last}
             continue
