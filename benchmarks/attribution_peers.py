@@ -332,7 +332,8 @@ def measure(size: str, ways: list[str], folder: Path) -> dict[str, Any]:
         command = [sys.executable, __file__, "--one", size, way, str(file)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            last = (done.stderr.strip().splitlines() or [f"ended with code {done.returncode}"])[-1]
+            said = done.stderr.strip().splitlines() or ["no message"]
+            last = said[-1] if done.returncode > 0 else f"ended by signal {-done.returncode}"
             print(f"{size:8s} {way:12s} failed: {last}", flush=True)
             found[way] = {"failed": last}
             continue
