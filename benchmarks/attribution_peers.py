@@ -11,7 +11,7 @@ about a part of the rows and their time is scaled up, as it is linear in events;
     vmap         per-sample gradients by torch.func.vmap(grad), so many at a time
     opacus       per-sample gradients by Opacus' hooks, so many at a time
     captum       TracInCP, a pass for each layer
-    captum-fast  TracInCPFast, which knows the last linear map only: its credit is that of the head, no layer's
+    captum-fast  TracInCPFast, which knows the weight of the last linear map only: the head's credit, no layer's
     dattri       TracInAttributor without projection, a pass for each layer
 
 Peers are not dependencies; those that are absent are skipped by name. To install them beside the environment:
@@ -54,7 +54,7 @@ WAYS = ("ours", "loop", "vmap", "opacus", "captum", "captum-fast", "dattri")
 PACKAGE = {"opacus": "opacus", "captum": "captum", "captum-fast": "captum", "dattri": "dattri"}
 AT_ONCE = 16
 """Events of which the others hold gradients at once."""
-MEMORY = {"source": 50e6, "neox": 150e6}
+MEMORY = {"source": 50e6, "neox": 72e6}
 """Bytes that ours may use for its derivatives."""
 
 
@@ -303,8 +303,8 @@ CREDIT: dict[str, Callable[[Case, Events], Tensor]] = {
 
 
 def head_credit(case: Case, events: Events) -> Tensor:
-    """The credit that TracInCPFast should find, by our derivatives."""
-    return ours(replace(case, layers={"head": f"{case.head}."}), events)
+    """The credit that TracInCPFast should find, by our derivatives: that of the head's weight without its bias."""
+    return ours(replace(case, layers={"head": f"{case.head}.weight"}), events)
 
 
 def measure_one(size: str, way: str, file: Path) -> None:
@@ -318,7 +318,7 @@ def measure_one(size: str, way: str, file: Path) -> None:
     credit = work(case, measured)
     seconds = (time.process_time() - began) * case.events.count / measured.count
     with PeakMemory() as used:
-        work(case, case.events[: case.chunk] if way == "ours" else part)
+        work(case, case.events[: 2 * case.chunk] if way == "ours" else part)
     if way == "ours":
         credit = torch.cat([work(case, part), head_credit(case, part)])
     torch.save({"credit": credit, "seconds": seconds, "bytes": used.peak}, file)
@@ -332,7 +332,8 @@ def measure(size: str, ways: list[str], folder: Path) -> dict[str, Any]:
         command = [sys.executable, __file__, "--one", size, way, str(file)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+            said = done.stderr.strip().splitlines() or ["no message"]
+            last = said[-1] if done.returncode > 0 else f"ended by signal {-done.returncode}"
             print(f"{size:8s} {way:12s} failed: {last}", flush=True)
             found[way] = {"failed": last}
             continue

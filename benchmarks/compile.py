@@ -24,6 +24,7 @@ from num2words import num2words
 from quantascope.program import CompiledProgram, Program, Registry, compile_program, lift
 from quantascope.programs import find_program
 from quantascope.runs.artefact import write_json
+from quantascope.runs.provenance import made_with
 from quantascope.tasks.number_naming import LARGEST, PANELS, number_name
 
 ASKED_SECONDS = {"compile": 10.0, "trace": 30.0}
@@ -146,7 +147,8 @@ def main() -> None:
         found.append(name_all("english", compiled))
         found.append(name_all("french", compile_program(find_program("french"))))
     if chosen.json:
-        write_json(chosen.json, [{**asdict(one), "events_per_second": one.rate} for one in found])
+        stages = [{**asdict(one), "events_per_second": one.rate} for one in found]
+        write_json(chosen.json, {"measured": stages, "made_with": made_with()})
     print("stage                events   seconds  asked  events/s")
     for one in found:
         asked = "" if one.asked is None else f"{one.asked:g}"

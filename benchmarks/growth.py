@@ -29,7 +29,7 @@ from quantascope.sources.trained import OBJECTIVE
 from quantascope.tasks.events import Events
 from quantascope.training import Recorder, Trajectory
 
-BUDGET = 5e6
+BUDGET = 2e6
 LENGTH, OUTPUTS, VOCABULARY = 10, 5, 40
 DECADE = (1.0, 3.0, 10.0)
 
@@ -38,7 +38,7 @@ DECADE = (1.0, 3.0, 10.0)
 class Size:
     """What is measured."""
 
-    examples: int = 40
+    examples: int = 80
     intervals: int = 2
     width: int = 16
     blocks: int = 2
@@ -97,17 +97,21 @@ def exponent(points: list[dict[str, float]], axis: str, what: str) -> float:
 
 
 def draw(found: dict[str, list[dict[str, float]]]) -> Figure:
-    """Time and memory by each axis, as multiples of the smallest."""
+    """Time and memory by each axis, as multiples of the smallest, beside linear growth."""
     with house_style():
         figure, each = panels(len(found), width=2.6, height=2.6)
         for letter, axes, (axis, points) in zip("abcd", each, found.items(), strict=True):
+            sizes = [one[axis] for one in points]
+            axes.plot(sizes, [size / sizes[0] for size in sizes], color="0.7", linestyle="--", label="linear")
             for what, colour, marker in (("cpu_seconds", VERMILLION, "o"), ("bytes", BLUE, "s")):
-                sizes, values = [one[axis] for one in points], [one[what] / points[0][what] for one in points]
-                label = (
-                    f"{'time' if what == 'cpu_seconds' else 'memory'}, power {exponent(points, axis, what):.2f}"
-                )
-                axes.plot(sizes, values, color=colour, marker=marker, markersize=4, label=label)
-            axes.set(xscale="log", yscale="log", xlabel=axis, ylabel="times the smallest")
+                values = [one[what] / points[0][what] for one in points]
+                power = f"power {exponent(points, axis, what):.2f}"
+                name = "time" if what == "cpu_seconds" else "memory"
+                axes.plot(sizes, values, color=colour, marker=marker, markersize=4, label=f"{name}, {power}")
+            axes.set(xscale="log", yscale="log", xlabel=axis, ylabel="times the smallest", ylim=(0.6, 400))
+            axes.set_xticks(sizes, [f"{size:,.0f}" for size in sizes])
+            axes.set_yticks([1, 10, 100], ["1", "10", "100"])
+            axes.minorticks_off()
             axes.legend(loc="upper left")
             title(axes, letter, axis)
     return figure

@@ -20,6 +20,7 @@ from quantascope.guidance.learner import GuidedLearner
 from quantascope.guidance.lesson import Lesson
 from quantascope.models import Transformer, TransformerConfig, predict
 from quantascope.runs.artefact import write_json
+from quantascope.runs.provenance import made_with
 from quantascope.tasks.number_naming import PANELS, POSITIONS, VOCABULARY, naming_events
 from quantascope.training import Objective, train
 
@@ -84,7 +85,7 @@ def main() -> None:
     torch.set_num_threads(1)
     found = measure(chosen.rounds, chosen.steps)
     if chosen.json:
-        write_json(chosen.json, asdict(found))
+        write_json(chosen.json, {"measured": asdict(found), "made_with": made_with()})
     print(f"cross-entropy alone  {found.plain_step_ms:7.2f} ms a step")
     print(f"guided               {found.guided_step_ms:7.2f} ms a step")
     print(f"overhead             {found.overhead:7.1%}  (asked: below {found.asked_overhead:.0%})")

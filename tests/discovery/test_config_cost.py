@@ -4,17 +4,21 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from quantascope.cli import main
+from quantascope.discovery import priority_field
 from quantascope.discovery.config_cost import WindowCost, measured_rate
 from quantascope.discovery.linearized import Linearized
 from quantascope.discovery.memory import Footprint, PeakMemory
-from quantascope.models.hugging_face import causal_lm_losses, layers_of
+from quantascope.discovery.priority import prepare
+from quantascope.models.hugging_face import causal_lm_losses, layers_of, read_weights
 from quantascope.runs.errors import InvalidConfig
 from quantascope.sources.losses import ModuleLosses
+from quantascope.training import Trajectory
 
 transformers = pytest.importorskip("transformers")
 SHAPE = {"vocab_size": 64, "hidden_size": 16, "num_hidden_layers": 5, "num_attention_heads": 2}
@@ -55,6 +59,31 @@ def test_bytes_are_those_of_the_model_with_weights_within_a_factor(counted):
     with PeakMemory() as used:
         work()
     assert used.peak / 1.5 <= counted.footprint.bytes(8) <= used.peak * 1.5
+
+
+@pytest.mark.parametrize("rule", ["gradient", "path"])
+def test_operations_of_a_whole_field_are_foretold_within_a_factor(counted, tmp_path, rule):
+    """Told from config.json, against a field of real checkpoints with all its checks and trials."""
+    torch.manual_seed(0)
+    model = transformers.GPTNeoXForCausalLM(
+        transformers.GPTNeoXConfig(**SHAPE, attn_implementation="eager")
+    ).eval()
+    optimizer, tokens = torch.optim.Adam(model.parameters(), 1e-3), torch.randint(0, 64, (64, LENGTH))
+    for step in range(3):
+        model.save_pretrained(tmp_path / f"checkpoint-{step}")
+        optimizer.zero_grad()
+        causal_lm_losses(model, tokens).mean().backward()
+        optimizer.step()
+    trajectory = Trajectory.open(tmp_path, reader=read_weights)
+    trajectory = replace(trajectory, mass=np.arange(3.0))
+    asked = {"train": tokens, "rule": rule}
+    with FlopCounterMode(display=False) as counter:
+        priority_field(trajectory, ModuleLosses(model, causal_lm_losses), layers_of(model), **asked)
+    interval = prepare(trajectory, ModuleLosses(model, causal_lm_losses), layers_of(model), **asked)
+    points = sum(interval.counted(index)[1] for index in range(2))
+    told = counted.field(rate=1.0, examples=64, intervals=2, rule=rule)
+    operations = told.seconds * points / told.points
+    assert operations / 1.5 <= counter.get_total_flops() <= operations * 1.5
 
 
 EACH = WindowCost(layers=3, length=9, weights=1000, operations=2e6, footprint=Footprint(1e5, 1e4))

@@ -1,9 +1,12 @@
-"""A sweep on a real dask cluster of loopback processes: workers and scheduler die, the results stay."""
+"""Sweeps and a field on a real dask cluster of loopback processes: workers and scheduler die, the results stay."""
 
 import os
+import shutil
+import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 from collections.abc import Iterator
@@ -13,11 +16,14 @@ from pathlib import Path
 import pytest
 
 from quantascope.acquisition.learner import HSPLearner, learn
+from quantascope.discovery import priority_field
 from quantascope.models import MLPConfig
 from quantascope.runs.engine import engine_failure, open_engine
 from quantascope.runs.errors import EngineFailed, InvalidConfig, RunMismatch
 from quantascope.runs.run_directory import RunDirectory
 from quantascope.runs.sweep import run_all
+from quantascope.sources.code import CodeConfig, train_code
+from quantascope.tasks.code import corpus
 from quantascope.tasks.hsp import FlatFamily
 from quantascope.training import TrainingConfig
 
@@ -118,6 +124,48 @@ def test_a_sweep_survives_a_dead_worker_and_a_dead_scheduler_with_the_local_resu
     with open_engine(f"dask://127.0.0.1:{port}") as engine:
         assert sweep(folder, engine) == expected
     assert {path: (path / "metrics.parquet").stat().st_mtime_ns for path in done} == done
+
+
+@pytest.fixture
+def reader_of_code(tmp_path, monkeypatch):
+    """A tiny source that reads Python, of four intervals."""
+    pytest.importorskip("transformers")
+    library = tmp_path / "library"
+    library.mkdir()
+    for file in Path(sysconfig.get_path("stdlib")).glob("*.py"):
+        if file.stat().st_size < 9_000:
+            shutil.copy(file, library)
+    monkeypatch.setattr(corpus, "library", lambda: library)
+    monkeypatch.setattr(corpus, "LENGTH", 24)
+    for panel in ("HELD_OUT", "TEST"):
+        monkeypatch.setattr(f"quantascope.tasks.code.task.{panel}", 14)
+    config = {"blocks": 2, "width": 8, "heads": 2, "hidden": 16, "warmup": 1, "batch": 4, "learning_rate": 0.05}
+    return train_code(CodeConfig.parse({**config, "steps": 4, "intervals": 4}), tmp_path / "code")
+
+
+def test_the_field_of_a_reader_of_code_has_the_same_bytes_when_a_worker_dies(
+    reader_of_code, tmp_path, port, processes
+):
+    """The victim stands still before the work is shared out, so that it holds some of it when it is killed."""
+    parts = tmp_path / "parts"
+
+    def measured(**asked) -> bytes:
+        own = reader_of_code
+        field = priority_field(own.trajectory, own.losses, own.layers, train=own.examples(), **asked)
+        file = tmp_path / "field.safetensors"
+        field.save(file, made_by="")
+        return file.read_bytes()
+
+    expected = measured()
+    processes += [start_scheduler(port), start_worker(port), start_worker(port)]
+    victim = processes[-1]
+    with open_engine(f"dask://127.0.0.1:{port}") as engine:
+        engine._client.wait_for_workers(2)
+        victim.send_signal(signal.SIGSTOP)
+        killer = kill_when(lambda: any(parts.glob("interval-*.safetensors")), victim)
+        assert measured(engine=engine, parts=parts) == expected
+    killer.join()
+    assert victim.wait() == -signal.SIGKILL
 
 
 def test_an_engine_that_nobody_answers_for_is_named(port, monkeypatch):

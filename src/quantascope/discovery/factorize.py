@@ -26,6 +26,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Bool, Float
 from scipy import linalg
+from threadpoolctl import ThreadpoolController
 
 from quantascope.discovery.factors import Factors
 from quantascope.discovery.field import PriorityField
@@ -34,6 +35,9 @@ from quantascope.runs.errors import InvalidConfig
 ALTERNATIONS = 40
 MOST_FACTORS = 16
 """Factors that are looked for in a layer; one that has as many may have more."""
+
+_in_one_thread = ThreadpoolController().wrap(limits=1, user_api="blas")
+"""Products this thin only lose by threads, and the order of a sum would be that of the machine's cores."""
 
 Starts = Literal["scaled", "paper"]
 """At which scale the leading vector and the random curve start: that of lowest error, or the authors'."""
@@ -61,6 +65,7 @@ class Component:
         np.subtract(residual, self.curve, out=residual, where=self.support[:, None])
 
 
+@_in_one_thread
 def factorize(
     field: PriorityField | Float[np.ndarray, "layers events intervals"],
     *,
@@ -117,6 +122,7 @@ def check_threshold(threshold: float) -> None:
         raise InvalidConfig(f"threshold {threshold:g} is not a share of the squared priority; give one in (0, 1)")
 
 
+@_in_one_thread
 def best_component(residual: Residual, rng: np.random.Generator, starts: Starts = "scaled") -> Component | None:
     """The candidate of lowest error over the four starts; equal ones keep the first; None if all are empty."""
     curves = starting_curves(residual, rng, starts)

@@ -1,9 +1,8 @@
 """The measurement of one interval between two checkpoints, as a piece of work for an engine.
 
 It loads the checkpoints, takes the derivatives of the rule, and checks that losses and derivatives are finite. The
-path rule starts with two nodes of Gauss-Legendre quadrature and doubles them until credit and loss change agree.
-How many nodes that takes is found by the derivative along the whole way, which costs two forward passes a node, so
-that the layers are not differentiated at nodes that turn out too few.
+path rule starts with two nodes of quadrature and adds to them until credit and loss change agree; every derivative
+that was taken is kept.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ from torch import Tensor
 
 from quantascope.discovery.differences import Differences
 from quantascope.discovery.linearized import Derivatives, Linearized, Parameters
+from quantascope.discovery.quadrature import COUNTS, nodes
 from quantascope.runs.artefact import read_tensors, write_tensors
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.runs.structure import check_tensors
@@ -28,7 +28,6 @@ from quantascope.training import Trajectory
 from quantascope.training.digest import tensor_digest
 
 Rule = Literal["gradient", "path"]
-MOST_NODES = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,10 +119,10 @@ class Interval:
     def _measure(self, index: int) -> dict[str, Tensor]:
         return self.counted(index)[0]
 
-    def counted(self, index: int) -> tuple[dict[str, Tensor], float]:
+    def counted(self, index: int) -> tuple[dict[str, Tensor], int]:
         """The measurement of one interval, and at how many points it took derivatives."""
         start = self.tensors(index)
-        points = 1.0
+        points = 1
         if self.rule == "gradient":
             losses, credit = self._first_order(start, index)
             self._check_losses(losses, index)
@@ -164,51 +163,24 @@ class Interval:
         end: Parameters,
         before: Float[Tensor, " events"],
         after: Float[Tensor, " events"],
-    ) -> tuple[Float[Tensor, "groups events"], float]:
+    ) -> tuple[Float[Tensor, "groups events"], int]:
         """Credit along the way of the parameters, of as many nodes as bring its sum to the fall of the loss.
 
-        Second, at how many points it took derivatives, those of too few nodes included; a node that was only
-        foreseen counts as the share of one direction.
+        Second, how many nodes that are.
         """
         fall = before - after
         enough = float(allowed_error(torch.stack([before, after], 1).cpu().numpy(), self.tolerance)[0])
         way = {name: value - end[name] for name, value in self.event_losses.parameters(start).items()}
         directions = self._directions(way)
-        count, points, sizes = 2, 0.0, dict[int, float]()
-        while True:
-            credit = self._integrate(start, way, count, directions, sizes)
-            points += count
-            if _misses(credit, fall) <= enough or 2 * count > MOST_NODES:
-                return credit, points
-            count, tried = self._foresee(start, way, 2 * count, fall, enough)
-            points += tried / len(directions)
-
-    def _integrate(
-        self, start: Parameters, way: Parameters, count: int, directions: list[Parameters], sizes: dict[int, float]
-    ) -> Float[Tensor, "groups events"]:
-        """Credit of each direction by quadrature of so many nodes."""
-        return torch.stack(
-            [
-                weight * self._at(start, way, place, sizes).derivatives(directions)
-                for place, weight in _nodes(count)
-            ]
-        ).sum(0)
-
-    def _foresee(
-        self, start: Parameters, way: Parameters, count: int, fall: Float[Tensor, " events"], enough: float
-    ) -> tuple[int, int]:
-        """How many nodes will be enough, by the derivative along the whole way; and how many were tried for it."""
-        beside, sizes, tried = self.event_losses.beside(start), dict[int, float](), 0
-        while 2 * count <= MOST_NODES:
-            credit = torch.zeros_like(fall)
-            for place, weight in _nodes(count):
-                at = {name: start[name] - place * moved for name, moved in way.items()}
-                credit += weight * Differences(beside, at, self._pieces, sizes).derivatives([way])[0]
-            tried += count
-            if _misses(credit[None], fall) <= enough:
+        found, sizes, credit = list[Tensor](), dict[int, float](), torch.empty(0)
+        for rule in range(len(COUNTS)):
+            places, weights = nodes(rule)
+            for place in places[len(found) :]:
+                found.append(self._at(start, way, place, sizes).derivatives(directions))
+            credit = torch.stack([weight * one for weight, one in zip(weights, found, strict=True)]).sum(0)
+            if _misses(credit, fall) <= enough:
                 break
-            count *= 2
-        return count, tried
+        return credit, len(found)
 
     def _at(
         self, start: Parameters, way: Parameters, place: float, sizes: dict[int, float]
@@ -283,12 +255,6 @@ def allowed_error(
     size = np.abs(losses).max(0)
     rounding = 10 * np.finfo(losses.dtype).eps * len(losses) ** 0.5 * np.maximum(size[:-1], size[1:])
     return np.maximum(tolerance * np.linalg.norm(np.diff(losses, axis=1), axis=0), rounding)
-
-
-def _nodes(count: int) -> list[tuple[float, float]]:
-    """Places and weights of Gauss-Legendre quadrature from 0 to 1."""
-    place, weight = np.polynomial.legendre.leggauss(count)
-    return [((1 + x) / 2, w / 2) for x, w in zip(place.tolist(), weight.tolist(), strict=True)]
 
 
 def _misses(credit: Float[Tensor, "groups events"], fall: Float[Tensor, " events"]) -> float:

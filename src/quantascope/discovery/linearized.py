@@ -18,6 +18,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from quantascope.discovery.layer_norm import QuickLayerNorm
 from quantascope.runs.errors import InvalidConfig
 from quantascope.sources.losses import EventLosses
 
@@ -43,7 +44,8 @@ class _Piece:
 
     def __init__(self, event_losses: EventLosses, at: Mapping[str, Tensor], batch: Any) -> None:
         leaves = {name: value.detach().requires_grad_() for name, value in at.items()}
-        losses = event_losses(leaves, batch)
+        with QuickLayerNorm():
+            losses = event_losses(leaves, batch)
         self.losses = losses.detach()
         self._weights = torch.ones_like(losses, requires_grad=True)
         found = torch.autograd.grad(

@@ -4,8 +4,8 @@ Two rules measure one interval between checkpoints.
 
     gradient   Λ <∇_l L_e, ∇_l L_train> at the interval's start: the paper's first-order credit. It stands for the
                loss change only while steps are small and the update is plain gradient descent.
-    path       -∫ <∇_l L_e, dθ_l> along the straight way between the checkpoints, by Gauss-Legendre quadrature of
-               as many nodes as it takes. Over all parameters it is the loss change, for any optimizer and spacing.
+    path       -∫ <∇_l L_e, dθ_l> along the straight way between the checkpoints, by nested quadrature of as many
+               nodes as it takes. Over all parameters it is the loss change, for any optimizer and spacing.
 
 Both are directional derivatives of all event losses at once: one backward pass per layer through the graph of the
 population gradient, whatever the number of events. Where a kernel cannot be differentiated twice, they are central
@@ -31,8 +31,9 @@ from torch import Tensor
 from quantascope.discovery.derivative_form import check_derivatives, form_and_footprints
 from quantascope.discovery.field import PriorityField
 from quantascope.discovery.groups import Groups, resolve_groups
-from quantascope.discovery.interval import MOST_NODES, Interval, Rule, allowed_error
+from quantascope.discovery.interval import Interval, Rule, allowed_error
 from quantascope.discovery.linearized import Derivatives, NotTwiceDifferentiable
+from quantascope.discovery.quadrature import COUNTS
 from quantascope.models.device import CPU, find_device
 from quantascope.runs.engine import engine_failure
 from quantascope.runs.errors import InvalidConfig
@@ -211,7 +212,7 @@ def _warn_of_error(field: PriorityField, tolerance: float) -> None:
         worst = far[error[far].argmax()]
         change = np.linalg.norm(field.loss_change[:, worst])
         warnings.warn(
-            f"credit misses the tolerance {tolerance:g} at {MOST_NODES} nodes in {len(far)} of {len(error)} "
+            f"credit misses the tolerance {tolerance:g} at {COUNTS[-1]} nodes in {len(far)} of {len(error)} "
             f"intervals, most from step {field.steps[worst]} to {field.steps[worst + 1]} (error "
             f"{error[worst]:.2g} of a loss change of {change:.2g}); keep checkpoints more often there",
             stacklevel=3,
