@@ -89,7 +89,7 @@ def table(text: str, template: str, claim: str) -> str:
         if columns:
             cells = [shown(figure(one, claim), missing="") for one in keys]
         else:
-            cells = _beside_the_paper(figure(keys[0], claim), read_stated().get((file or claim, key)))
+            cells = _beside_the_paper(figure(keys[0], claim), read_stated().get((_claim_of(file or claim), key)))
             cells = cells[-len(_cells(head)) + 1 :]
         out.append(f"| {first} | {' | '.join(cells)} |")
     return "\n".join(out) + "\n"
@@ -107,6 +107,11 @@ def every_figure(claim: str) -> str:
         for key, one in found.items()
     )
     return "\n".join([head, *rows])
+
+
+def _claim_of(file: str) -> str:
+    """The claim whose result a file is; one of the paper's preset is named after it too."""
+    return file.removesuffix("-paper")
 
 
 def _title(found: dict[str, Any]) -> str:
