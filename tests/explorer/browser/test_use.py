@@ -123,7 +123,7 @@ def test_back_and_forward_go_through_what_was_seen(visit, expect):
 
 
 STATES = {
-    "quanta/L0.Q0?events=absent": "button[aria-pressed=true]:has-text('Without it')",
+    "quanta/L0.Q0?events=absent": "button[aria-pressed=true]:has-text('Not helped')",
     "trace/346?step=99": "text=token 1 of 1",
     "training?from=8&to=16": "text=steps 8 to 16",
     "intervene/346?units=force+L0.Q0": "button:has-text('force L0.Q0')",

@@ -82,8 +82,8 @@ function Page({ view, run, runs }: { view: View; run: Run; runs: Run[] }) {
   const available = run.views[view];
   if (available && !available.there)
     return (
-      <Empty title={available.missing ?? "This run has nothing for this view"} command={available.command}>
-        {available.command && "Run this, then reload:"}
+      <Empty title={available.missing ?? "This run has nothing for this view"} command={offline ? null : available.command}>
+        {available.command && (offline ? "What this file does not hold, quantascope explore shows." : "Run this, then reload:")}
       </Empty>
     );
   return <Shows run={run} runs={runs} />;

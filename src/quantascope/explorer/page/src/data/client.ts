@@ -1,6 +1,6 @@
 /** Asks the server, or the data inside an offline file, under the same addresses. */
 import { useEffect, useState } from "preact/hooks";
-import { answers, embedded } from "./embedded";
+import { answered, answers, embedded } from "./embedded";
 import { type Resource, useResource } from "./resource";
 
 export const offline = embedded !== null;
@@ -16,6 +16,11 @@ export function request(path: string, parameters: Parameters = {}): string {
   const search = new URLSearchParams(kept.map(([name, value]) => [name, String(value)]));
   search.sort();
   return `/api/${path}${kept.length ? `?${search}` : ""}`;
+}
+
+/** Whether there is an answer to ask for: the server has every one, a file only some. */
+export function askable(path: string, parameters: Parameters = {}): boolean {
+  return !offline || answered(request(path, parameters));
 }
 
 export function get<T>(path: string, parameters: Parameters = {}): Promise<T> {

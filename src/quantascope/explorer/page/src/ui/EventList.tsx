@@ -1,5 +1,6 @@
 /** Events in their context, drawn as they come into view; further ones are asked for page by page. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { askable } from "../data/client";
 import type { Event, EventPage } from "../data/shapes";
 import { number, shortened, visible } from "../format";
 import { link } from "../router";
@@ -9,6 +10,7 @@ import { Tokens } from "./Tokens";
 
 interface Props {
   label: string;
+  run: string;
   first: EventPage;
   /** The page that starts at an event. */
   page: (offset: number) => Promise<EventPage>;
@@ -20,7 +22,7 @@ const OVERSCAN = 6;
 /** Tokens shown before and after the one that an event is about. */
 const [AROUND, AROUND_NARROW] = [[7, 4], [2, 2]] as const;
 
-export function EventList({ label, first, page, unit, height = 440 }: Props) {
+export function EventList({ label, run, first, page, unit, height = 440 }: Props) {
   const [pages, set] = useState<ReadonlyMap<number, readonly Event[]>>(new Map());
   const [top, setTop] = useState(0);
   const narrow = useNarrow();
@@ -61,13 +63,14 @@ export function EventList({ label, first, page, unit, height = 440 }: Props) {
     >
       <li class="extent" aria-hidden="true" style={{ height: `${row * total}px` }} />
       {needed.map((_, index) => (
-        <Row key={from + index} event={event(from + index)} at={from + index} total={total} row={row} unit={unit} around={narrow ? AROUND_NARROW : AROUND} />
+        <Row key={from + index} run={run} event={event(from + index)} at={from + index} total={total} row={row} unit={unit} around={narrow ? AROUND_NARROW : AROUND} />
       ))}
     </ul>
   );
 }
 
 interface RowProps {
+  run: string;
   event: Event | undefined;
   at: number;
   total: number;
@@ -76,12 +79,12 @@ interface RowProps {
   around: readonly [number, number];
 }
 
-function Row({ event, at, total, row, unit, around }: RowProps) {
+function Row({ run, event, at, total, row, unit, around }: RowProps) {
   return (
     <li class="event" aria-posinset={at + 1} aria-setsize={total} style={{ top: `${at * row}px`, height: `${row}px` }}>
       {event ? (
         <>
-          <Prompt event={event} />
+          <Prompt run={run} event={event} />
           <Answer event={event} around={around} />
           <span class="measure" title={unit}>
             {number(event.value)}
@@ -94,9 +97,9 @@ function Row({ event, at, total, row, unit, around }: RowProps) {
   );
 }
 
-function Prompt({ event }: { event: Event }) {
+function Prompt({ run, event }: { run: string; event: Event }) {
   const shown = <bdi>{shortened(event.prompt.map(visible).join(" "), 60)}</bdi>;
-  if (!event.input) return <span class="chip">{shown}</span>;
+  if (!event.input || !askable(`runs/${run}/trace`, { input: event.input })) return <span class="chip">{shown}</span>;
   return (
     <a class="chip" href={link("trace", event.input)} title={`Trace ${shortened(visible(event.input), 400)}`}>
       {shown}

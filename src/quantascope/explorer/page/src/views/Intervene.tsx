@@ -218,7 +218,8 @@ function Answers(props: PreviewProps) {
                 <Tokens tokens={preview.steps.map(({ after, before }) => ({ text: said(after), wrong: said(after) !== said(before) }))} chosen={at} choose={move} />
               </div>
               <p class="muted small">
-                {plain(preview.title, 200)}. What the Q-model says, each token after the same tokens as before; underlined is what changed.
+                {plain(preview.title, 200)}. What the Q-model says, each token after the same tokens as before;{" "}
+                {preview.steps.some(({ after, before }) => said(after) !== said(before)) ? "underlined is what changed." : "none of them changed. The bars below show its probabilities."}
                 {preview.donor !== null && (
                   <>
                     {" "}

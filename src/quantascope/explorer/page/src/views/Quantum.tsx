@@ -1,7 +1,8 @@
 /** One quantum: when it was acquired, what it is for, what it is made of and what it is connected to. */
 import { useMemo } from "preact/hooks";
-import { get, offline, useData } from "../data/client";
-import type { Event, EventPage, OneQuantum, Run, Which } from "../data/shapes";
+import { askable, get, offline, useData } from "../data/client";
+import { useResource } from "../data/resource";
+import type { EventPage, OneQuantum, Preview, Run, Suggestions, Which } from "../data/shapes";
 import { count, number, percent, plain } from "../format";
 import { change, link, useRoute } from "../router";
 import { Chart } from "../ui/Chart";
@@ -15,7 +16,7 @@ const CUT = "…";
 const WHICH: [Which, string][] = [
   ["strongest", "Strongest"],
   ["borderline", "Borderline"],
-  ["absent", "Without it"],
+  ["absent", "Not helped"],
 ];
 
 export function QuantumView({ run, name }: { run: Run; name: string }) {
@@ -27,7 +28,7 @@ function Known({ run, one }: { run: Run; one: OneQuantum }) {
   const { quantum } = one;
   const lines = useMemo(() => [{ label: quantum.name, values: acquired(one.curve), hue: 0, width: 2.25 }], [one]);
   const says = quantum.description;
-  const helped = useData<EventPage>(`runs/${run.id}/events`, { name: quantum.name, which: WHICH[0]![0] });
+  const place = useResource(`${run.id} ${quantum.name}`, () => (offline ? mostChanged : mostHelped)(run.id, quantum.name));
   return (
     <>
       <Title
@@ -37,7 +38,7 @@ function Known({ run, one }: { run: Run; one: OneQuantum }) {
             <a class="button" href={link("quanta")} style={{ textDecoration: "none" }}>
               All quanta
             </a>
-            <a class="button primary" href={without(quantum.name, helped.state === "ready" ? helped.value.events[0] : undefined)} style={{ textDecoration: "none" }}>
+            <a class="button primary" href={without(quantum.name, place.state === "ready" ? place.value : null)} style={{ textDecoration: "none" }}>
               See what happens without it
             </a>
           </>
@@ -88,11 +89,35 @@ function Known({ run, one }: { run: Run; one: OneQuantum }) {
   );
 }
 
-/** Where a quantum is broken, on the event that it helped most; a file holds but few inputs. */
-function without(name: string, event: Event | undefined): string {
-  const unit = { units: `ablate ${name}`, unit: name };
-  if (offline || !event?.input) return link("intervene", "", unit);
-  return link("intervene", event.input, { ...unit, step: event.answer[0] === CUT ? null : event.at });
+/** A token of the answer to an input. */
+interface Place {
+  input: string;
+  step: number | null;
+}
+
+/** Where breaking a quantum is shown. */
+function without(name: string, place: Place | null): string {
+  return link("intervene", place?.input ?? "", { units: `ablate ${name}`, unit: name, step: place?.step });
+}
+
+/** The event that a quantum helped most. */
+async function mostHelped(run: string, name: string): Promise<Place | null> {
+  const [event] = (await get<EventPage>(`runs/${run}/events`, { name, which: WHICH[0]![0] })).events;
+  return event?.input ? { input: event.input, step: event.answer[0] === CUT ? null : event.at } : null;
+}
+
+/** Of the few inputs in a file, the token whose probability falls most without a quantum. */
+async function mostChanged(run: string, name: string): Promise<Place | null> {
+  const path = `runs/${run}/preview`;
+  const asked = { unit: `ablate ${name}` };
+  if (!askable(`runs/${run}/inputs`)) return null;
+  const { inputs } = await get<Suggestions>(`runs/${run}/inputs`);
+  const held = inputs.filter((input) => askable(path, { ...asked, input }));
+  const previews = await Promise.all(held.map((input) => get<Preview>(path, { ...asked, input })));
+  const places = previews.flatMap(({ steps }, index) =>
+    steps.map(({ before, after }, step) => ({ input: held[index]!, step, fall: before.probability - after.probability })),
+  );
+  return places.reduce<(typeof places)[number] | null>((most, one) => (most && most.fall >= one.fall ? most : one), null);
 }
 
 function Links({ title, names, none }: { title: string; names: string[]; none: string }) {
@@ -132,7 +157,7 @@ function Events({ run, name }: { run: Run; name: string }) {
     >
       <Shown of={found} keep>
         {(first) => (
-          <EventList label={`Events: ${which}`} first={first} page={(offset) => get(`runs/${run.id}/events`, { name, which, offset })} unit="priority" />
+          <EventList label={`Events: ${which}`} run={run.id} first={first} page={(offset) => get(`runs/${run.id}/events`, { name, which, offset })} unit="priority" />
         )}
       </Shown>
     </Panel>

@@ -116,7 +116,7 @@ function Interval({ run, layers, from, to }: { run: Run; layers: string[]; from:
       {(brushed) => (
         <div class="columns" data-interval={`${from} ${to}`}>
           <Panel title={`Helped most, steps ${number(from)} to ${number(to)}`} aside={`${count(brushed.total, "event")}, nats gained`} span={8}>
-            <EventList label="Events of the interval" first={brushed} page={page} unit="nats gained" />
+            <EventList label="Events of the interval" run={run.id} first={brushed} page={page} unit="nats gained" />
           </Panel>
           <div class="stack span-4">
             <Panel title="Through which layer">
