@@ -468,6 +468,19 @@ def test_a_program_that_cannot_be_found_is_named(program, failing, tmp_path):
     assert not nowhere.parent.exists()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["train"], "TASK and --out are missing; see quantascope train --help"),
+        (["train", "hsp", "--out"], "--out needs a value; see quantascope train --help"),
+        (["discover"], "WHERE is missing; see quantascope discover --help"),
+        (["explore"], "RUN is missing; see quantascope explore --help"),
+    ],
+)
+def test_what_is_missing_is_named(failing, arguments, said):
+    assert failing(*arguments) == f"quantascope: {said}"
+
+
 def documented_commands() -> list[str]:
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
     blocks = [block for page in pages for block in page.read_text().split("```")[1::2]]

@@ -44,6 +44,10 @@ def found(tiny_source):
     return discover(tiny_source, rule="path", threshold=0.02)
 
 
+def test_what_was_found_is_shown_in_a_line(found, source):
+    assert repr(found) == f"Discovery({len(found.factors)} quanta of {source.folder} at 0.02, reliable path field)"
+
+
 def test_checkpoints_are_kept_where_priority_is_measured_and_where_a_q_model_replays(source):
     assert source.steps == [0, 4, 8, 12, 16, 20, 24]
     assert source.replay_steps == (1, 12, 24)

@@ -64,6 +64,12 @@ def test_an_unknown_key_is_refused_with_the_nearest_key_of_the_same_place(config
     assert str(refused.value) == message
 
 
+@pytest.mark.parametrize(("asked", "meant"), [("stride", "pace.stride"), ("walk.steps", "steps")])
+def test_a_change_in_the_wrong_section_is_told_the_right_one(asked, meant):
+    with pytest.raises(InvalidConfig, match=f"unknown key '{asked}' in Walk; did you mean '{meant}'"):
+        Walk().replace({asked: 3})
+
+
 @pytest.mark.parametrize(
     ("config", "values", "message"),
     [
@@ -138,7 +144,7 @@ def test_a_whole_section_can_be_replaced():
     [
         ({"stepz": 1}, "unknown key 'stepz' in HSPLearner; known keys are batch_size, "),
         ({"batch_siz": 1}, r"unknown key 'batch_siz' in HSPLearner; did you mean 'batch_size'\?"),
-        ({"trainin.steps": 1}, r"unknown key 'trainin.steps' in HSPLearner; did you mean 'training'\?"),
+        ({"trainin.steps": 1}, r"unknown key 'trainin.steps' in HSPLearner; did you mean 'training.steps'\?"),
         ({"training.stepz": 1}, r"unknown key 'training.stepz' in HSPLearner; did you mean 'steps'\?"),
         (
             {"training.optimzer.lr": 1},

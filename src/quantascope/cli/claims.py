@@ -107,7 +107,7 @@ def scoreboard(
     results: Folder = None,
     all_: Annotated[bool, tyro.conf.arg(name="all")] = False,
     stated: bool = False,
-    verdict: str | None = None,
+    verdict: Annotated[str | None, tyro.conf.arg(metavar="VERDICT", help_behavior_hint="")] = None,
     totals: bool = False,
     json: bool = False,
     markdown: bool = False,

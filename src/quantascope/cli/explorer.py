@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def explore(
-    runs: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="RUN ...")],
+    runs: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="RUN ...", help_behavior_hint="")],
     /,
     html: File = None,
     inputs: Annotated[tuple[str, ...], tyro.conf.arg(metavar="INPUT ...", help_behavior_hint="")] = (),
@@ -53,6 +53,8 @@ def explore(
     from quantascope.explorer.opening import Opening
     from quantascope.explorer.server import ExplorerServer
 
+    if not runs:
+        raise InvalidConfig("RUN is missing; see quantascope explore --help")
     _check_file(html, inputs, replace=replace)
     make = partial(_opened, runs, task, program, results or RESULTS, process, bare=html is not None)
     if html:

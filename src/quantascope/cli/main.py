@@ -7,6 +7,7 @@ import io
 import itertools
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import warnings
@@ -126,12 +127,30 @@ def _parse(arguments: list[str] | None) -> Callable[[], int | None]:
 
 
 def _complaint(box: str) -> str:
-    """The complaint inside tyro's box, without its frame and title, and the first option that it suggests."""
+    """The complaint inside tyro's box, without its frame and title, and the first option that it suggests.
+
+    Of what is missing only the names are told: what they mean is in the help.
+    """
+    if missing := _missing(box):
+        return f"{' and '.join(missing)} {'are' if len(missing) > 1 else 'is'} missing;"
+    if missing := re.search(r"Missing value for argument '(\S+)'", box):
+        option = missing[1]
+        return f"{option} needs a value;" if option.startswith("-") else f"{option.upper()} is missing;"
     inside = (line.strip("│| ") for line in box.splitlines()[1:])
     lines = ["" if set(line) <= set("─-+╰╯") else line for line in inside]
     said = " ".join(itertools.takewhile(bool, itertools.dropwhile(lambda line: not line, lines))).removesuffix(".")
     suggested = [after for line, after in itertools.pairwise(lines) if line == "Perhaps you meant:"]
     return f"{said}; did you mean {suggested[0].split()[0]}?" if suggested else f"{said};"
+
+
+def _missing(box: str) -> list[str]:
+    """The names of the required arguments that a complaint lists, each above what it means.
+
+    >>> _missing("| Missing from it:    |\\n|     --out PATH      |\\n|         The folder. |\\n| ------------------- |")
+    ['--out']
+    """
+    listed = re.search(r"^[│|]?( *)Missing from .*\n((?:.*\w.*\n?)*)", box, re.MULTILINE)
+    return re.findall(rf"^[│|]?{listed[1]} {{4}}(\S+)", listed[2], re.MULTILINE) if listed else []
 
 
 def _deferred(command: Callable[..., int | None]) -> Callable[..., Callable[[], int | None]]:

@@ -101,6 +101,14 @@ class Discovery:
             found = factorize(self.trained, threshold=self.threshold, starts=self.starts)
         object.__setattr__(self, "factors", found)
 
+    def __repr__(self) -> str:
+        """The quanta and where they are from; the fields would fill pages."""
+        reliable = "reliable" if self.trained.reliable else "unreliable"
+        return (
+            f"Discovery({len(self.factors)} quanta of {self.source.folder} at {self.threshold:g}, "
+            f"{reliable} {self.trained.rule} field)"
+        )
+
     @property
     def names(self) -> list[str]:
         """A name for each factor: its layer, and its number within it."""

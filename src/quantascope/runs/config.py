@@ -116,11 +116,17 @@ class Config(BaseModel):
         place = values
         for part in path:
             if not isinstance(place.get(part), dict):
-                raise InvalidConfig(f"unknown key '{key}' in {type(self).__name__}{_nearest_key(part, place)}")
+                raise self._unknown(key, part, place)
             place = place[part]
         if leaf not in place:
-            raise InvalidConfig(f"unknown key '{key}' in {type(self).__name__}{_nearest_key(leaf, place)}")
+            raise self._unknown(key, leaf, place)
         return place, leaf
+
+    def _unknown(self, key: str, part: str, place: Iterable[str]) -> InvalidConfig:
+        """The complaint about a key; one of the same name in another section is meant before one that looks alike."""
+        alike = [known for known in dotted(self.model_dump(mode="json")) if known.split(".")[-1] == key.split(".")[-1]]
+        meant = f"; did you mean '{alike[0]}'?" if alike else _nearest_key(part, place)
+        return InvalidConfig(f"unknown key '{key}' in {type(self).__name__}{meant}")
 
     def hash(self) -> str:
         """Sixteen hex digits that identify this configuration."""

@@ -1,5 +1,6 @@
 """What others wrote is text, other pages are refused, and a server that is gone is noticed."""
 
+import re
 import subprocess
 import sys
 from functools import partial
@@ -157,3 +158,15 @@ def test_an_offline_file_shows_every_view_and_asks_for_nothing(visitor, file, ex
     assert {request.partition("#")[0] for request in visit.requests} <= {file.as_uri(), "about:blank"}
     page = visit.open("trace/999")
     expect(page.get_by_role("alert")).to_contain_text("quantascope explore")
+
+
+def test_an_offline_file_leads_only_to_what_it_holds(visitor, file, expect):
+    page = visitor(file.as_uri()).open("quanta/L0.Q0")
+    expect(page.locator(".event .chip").first).to_be_visible()
+    for target in page.locator("a.chip[href*=trace]").evaluate_all("found => found.map(one => one.hash)"):
+        assert target.startswith("#/trace/346")
+    without = page.get_by_role("link", name="See what happens without it")
+    expect(without).to_have_attribute("href", re.compile("intervene/346.*step="))
+    without.click()
+    expect(page.get_by_text("L0.Q0 ablated. What the Q-model says")).to_be_visible()
+    expect(page.get_by_role("alert")).to_have_count(0)
