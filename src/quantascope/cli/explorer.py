@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 def explore(
-    runs: Annotated[tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="RUN ...", help_behavior_hint="")],
+    runs: Annotated[
+        tyro.conf.Positional[tuple[str, ...]], tyro.conf.arg(metavar="RUN ...", help_behavior_hint="")
+    ],
     /,
     html: File = None,
     inputs: Annotated[tuple[str, ...], tyro.conf.arg(metavar="INPUT ...", help_behavior_hint="")] = (),

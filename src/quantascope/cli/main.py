@@ -146,7 +146,7 @@ def _complaint(box: str) -> str:
 def _missing(box: str) -> list[str]:
     """The names of the required arguments that a complaint lists, each above what it means.
 
-    >>> _missing("| Missing from it:    |\\n|     --out PATH      |\\n|         The folder. |\\n| ------------------- |")
+    >>> _missing("| Missing from it: |\\n|     --out PATH |\\n|         The folder. |\\n| ---------------- |")
     ['--out']
     """
     listed = re.search(r"^[│|]?( *)Missing from .*\n((?:.*\w.*\n?)*)", box, re.MULTILINE)

@@ -123,8 +123,9 @@ class Config(BaseModel):
         return place, leaf
 
     def _unknown(self, key: str, part: str, place: Iterable[str]) -> InvalidConfig:
-        """The complaint about a key; one of the same name in another section is meant before one that looks alike."""
-        alike = [known for known in dotted(self.model_dump(mode="json")) if known.split(".")[-1] == key.split(".")[-1]]
+        """The complaint about a key; one of its name in another section comes before one that looks alike."""
+        name = key.split(".")[-1]
+        alike = [known for known in dotted(self.model_dump(mode="json")) if known.split(".")[-1] == name]
         meant = f"; did you mean '{alike[0]}'?" if alike else _nearest_key(part, place)
         return InvalidConfig(f"unknown key '{key}' in {type(self).__name__}{meant}")
 
