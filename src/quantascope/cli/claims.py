@@ -114,6 +114,8 @@ def scoreboard(
 ) -> None:
     """Show how the committed results compare with the figures of the paper: one line for each claim.
 
+    The paper does not state what is new.
+
     Args:
         claims: Every figure of only these claims.
         results: Folder with paper.toml and results; those that come with quantascope if not given.
