@@ -3,8 +3,11 @@
 import pytest
 import torch
 from torch import nn
+from torch.func import functional_call
+from torch.utils.checkpoint import checkpoint
 
 from quantascope.discovery.layer_norm import QuickLayerNorm
+from quantascope.discovery.linearized import Linearized
 
 
 def derivatives(norm: nn.Module, quick: bool):
@@ -50,3 +53,54 @@ def test_outside_of_it_layer_normalization_is_torchs():
     with QuickLayerNorm():
         pass
     assert "NativeLayerNorm" in type(nn.LayerNorm(2)(torch.ones(1, 2)).grad_fn).__name__
+
+
+NETWORK = nn.Sequential(nn.Linear(4, 6), nn.LayerNorm(6), nn.Tanh(), nn.Linear(6, 1))
+
+
+def plain(at, batch):
+    return functional_call(NETWORK, at, (batch,)).square().squeeze(1)
+
+
+def mapped(at, batch):
+    return torch.vmap(lambda one: plain(at, one[None])[0])(batch)
+
+
+def checkpointed(at, batch):
+    return checkpoint(plain, at, batch, use_reentrant=False)
+
+
+def in_autocast(at, batch):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        return plain(at, batch).float()
+
+
+def steepness(at, batch):
+    batch = batch.clone().requires_grad_()
+    (moved,) = torch.autograd.grad(plain(at, batch).sum(), batch, create_graph=True)
+    return moved.square().sum(1)
+
+
+def by_keyword(at, batch):
+    hidden = nn.functional.linear(batch, at["0.weight"], at["0.bias"])
+    normed = torch.layer_norm(input=hidden, normalized_shape=(6,), weight=at["1.weight"], bias=at["1.bias"])
+    return normed.sin().sum(1)
+
+
+@pytest.mark.parametrize("losses", [plain, mapped, checkpointed, in_autocast, steepness, by_keyword])
+def test_derivatives_of_all_events_are_the_gradients_of_each(losses):
+    """Also of losses in other forms: mapped, computed again, at lower precision, or themselves made of gradients."""
+    draw = torch.Generator().manual_seed(0)
+    at = {name: torch.randn(one.shape, generator=draw) for name, one in NETWORK.named_parameters()}
+    way = {name: torch.randn(one.shape, generator=draw) for name, one in at.items()}
+    batch = torch.randn(5, 4, generator=draw)
+    leaves = {name: one.clone().requires_grad_() for name, one in at.items()}
+    expected = []
+    for loss in losses(leaves, batch):
+        gradient = torch.autograd.grad(
+            loss, list(leaves.values()), retain_graph=True, allow_unused=True, materialize_grads=True
+        )
+        expected.append(sum((one * way[name]).sum() for name, one in zip(at, gradient, strict=True)))
+    found = Linearized(losses, at, [batch]).derivatives([way])[0]
+    rtol = 0.02 if losses is in_autocast else 1e-4
+    torch.testing.assert_close(found, torch.stack(expected), rtol=rtol, atol=1e-4)

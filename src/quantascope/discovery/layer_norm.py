@@ -5,10 +5,12 @@
 
 A is symmetric, so that the kernel of the first derivative computes the second as well; torch composes it of many
 elementwise operations. Values and first derivatives are torch's own to the bit. The weights of events come into
-`dx` by `dy` alone, and only this derivative is there: none by x or γ.
+`dx` by `dy` alone, and only this derivative is there: none by x or γ. Where losses are themselves made of gradients,
+under transforms of `torch.func` and under autocast, torch's own is used.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -19,40 +21,70 @@ _backward = torch.ops.aten.native_layer_norm_backward
 
 
 class QuickLayerNorm(TorchFunctionMode):
-    """Where this is entered, layer normalization is of the form above."""
+    """Where this is entered, layer normalization is of the form above, for gradients that are taken outside."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entered = False
+
+    def __enter__(self) -> "QuickLayerNorm":
+        self.entered = True
+        super().__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self.entered = False
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Sequence[Any] = (), kwargs: Any = None
     ) -> Any:
         if func in (torch.nn.functional.layer_norm, torch.layer_norm):
-            return _layer_norm(*args, **(kwargs or {}))
+            return self._layer_norm(*args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
 
-
-def _layer_norm(
-    x: Tensor,
-    shape: Sequence[int],
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-    cudnn_enable: bool = True,
-) -> Tensor:
-    return _LayerNorm.apply(x, weight, bias, list(shape), eps)  # pyright: ignore[reportReturnType]
+    def _layer_norm(
+        self,
+        input: Tensor,
+        normalized_shape: Sequence[int],
+        weight: Tensor | None = None,
+        bias: Tensor | None = None,
+        eps: float = 1e-5,
+        cudnn_enable: bool = True,
+    ) -> Tensor:
+        shape = list(normalized_shape)
+        if not torch.is_autocast_enabled(input.device.type):
+            with suppress(RuntimeError):  # a transform of torch.func refuses it
+                return _LayerNorm.apply(input, weight, bias, shape, eps, self)  # pyright: ignore[reportReturnType]
+        return torch.layer_norm(input, shape, weight, bias, eps, cudnn_enable)
 
 
 class _LayerNorm(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, weight: Tensor | None, bias: Tensor | None, shape: list[int], eps: float
+        ctx: Any,
+        x: Tensor,
+        weight: Tensor | None,
+        bias: Tensor | None,
+        shape: list[int],
+        eps: float,
+        mode: QuickLayerNorm,
     ) -> Tensor:
         normed, mean, scale = torch.native_layer_norm(x, shape, weight, bias, eps)
-        ctx.save_for_backward(x, weight, bias, mean, scale)
-        ctx.shape = shape
+        # In torch's own order: a checkpointed block is computed again by torch's own.
+        ctx.save_for_backward(bias, x, weight, mean, scale)
+        ctx.shape, ctx.mode = shape, mode
         return normed
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        return *_Backward.apply(*gradients, *ctx.saved_tensors, ctx.shape), None, None  # pyright: ignore[reportGeneralTypeIssues]
+        bias, x, weight, mean, scale = ctx.saved_tensors
+        if ctx.mode.entered:  # the losses are made of this gradient, which moves with x and γ
+            asked = [True, weight is not None, bias is not None]
+            found = _backward(*gradients, x, ctx.shape, mean, scale, weight, bias, asked)
+        else:
+            found = _Backward.apply(*gradients, x, weight, bias, mean, scale, ctx.shape)
+        return *found, None, None, None  # pyright: ignore[reportGeneralTypeIssues]
 
 
 class _Backward(torch.autograd.Function):
