@@ -89,7 +89,7 @@ class Interval:
         about["checkpoints"] = [tensor_digest(self.tensors(end)) for end in ends]
         if self.rule == "gradient":
             return {**about, "learning-rate mass": float(self.trajectory.learning_rate_mass[index])}
-        return {**about, "tolerance": self.tolerance}
+        return {**about, "tolerance": self.tolerance, "nodes": list(COUNTS)}
 
     def _kept(self, file: Path, made_from: Mapping[str, Any], index: int) -> dict[str, Tensor]:
         """The part in a file, if what is asked for now would give the same."""
