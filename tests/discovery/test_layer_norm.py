@@ -89,7 +89,7 @@ def by_keyword(at, batch):
 
 @pytest.mark.parametrize("losses", [plain, mapped, checkpointed, in_autocast, steepness, by_keyword])
 def test_derivatives_of_all_events_are_the_gradients_of_each(losses):
-    """Also of losses in other forms: mapped, computed again, at lower precision, or themselves made of gradients."""
+    """Also of losses that are mapped, computed again, of lower precision, or themselves made of gradients."""
     draw = torch.Generator().manual_seed(0)
     at = {name: torch.randn(one.shape, generator=draw) for name, one in NETWORK.named_parameters()}
     way = {name: torch.randn(one.shape, generator=draw) for name, one in at.items()}

@@ -1,7 +1,6 @@
 """The command that shows runs in the browser."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,7 +33,7 @@ def explore(
     program: ProgramName = None,
     results: Folder = None,
     process: ProcessFlags = ONE_PROCESS,
-) -> None:
+) -> int:
     """Show runs in the browser: training, quanta, traces, interventions, programs, dynamics, claims.
 
     Nothing is written into the runs. Ctrl-C ends it.
@@ -61,7 +60,7 @@ def explore(
     make = partial(_opened, runs, task, program, results or RESULTS, process, bare=html is not None)
     if html:
         _write(make(), html, inputs)
-        return
+        return 0
     _check_places(runs)
     explorer = Opening()
     with ExplorerServer(explorer, host=host, port=port) as server:
@@ -70,8 +69,11 @@ def explore(
         say(f"{server.address}\nCtrl-C ends the explorer.", aside=True)
         if not no_browser:
             _open_browser(server.address)
-        with suppress(KeyboardInterrupt):
+        try:
             server.serve(meanwhile=partial(explorer.finish, make))
+        except KeyboardInterrupt:
+            return 130  # as any command, and without a word: it is how an explorer ends
+    return 0
 
 
 def _opened(

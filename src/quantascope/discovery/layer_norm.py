@@ -5,8 +5,8 @@
 
 A is symmetric, so that the kernel of the first derivative computes the second as well; torch composes it of many
 elementwise operations. Values and first derivatives are torch's own to the bit. The weights of events come into
-`dx` by `dy` alone, and only this derivative is there: none by x or γ. Where losses are themselves made of gradients,
-under transforms of `torch.func` and under autocast, torch's own is used.
+`dx` by `dy` alone, and only this derivative is there: none by x or γ. Where losses are themselves made of
+gradients, under transforms of `torch.func` and under autocast, torch's own is used.
 """
 
 from collections.abc import Callable, Sequence

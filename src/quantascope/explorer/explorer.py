@@ -26,6 +26,17 @@ Drawing = Callable[[str], str]
 """The drawing of a claim as a data address."""
 
 
+_WHOSE = {
+    "training": "a source",
+    "quanta": "a source",
+    "trace": "a source",
+    "intervene": "a source",
+    "program": "the compiled Q-model of a program",
+    "dynamics": "a network that learned a forest of tasks",
+}
+"""What a view shows, of those that a kind of run has."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """How an address is answered, and the parameters that it takes."""
@@ -91,10 +102,16 @@ class Explorer:
         """The runs with the views that each has, and what is damaged."""
         damaged: list[str] = []
         shown = []
-        for run in self.runs:
-            views, broken = run.look()
+        looks = [run.look() for run in self.runs]
+        elsewhere = {
+            name: self._elsewhere(
+                name, [run.title for run, look in zip(self.runs, looks, strict=True) if name in look[0]]
+            )
+            for name in _WHOSE
+        }
+        for run, (own, broken) in zip(self.runs, looks, strict=True):
             damaged += map(run.without_path, broken)
-            views |= {"compare": self._comparable(run), "claims": self._has_claims()}
+            views = {**elsewhere, **own, "compare": self._comparable(run), "claims": self._has_claims()}
             shown.append(
                 {
                     "id": run.id,
@@ -104,6 +121,13 @@ class Explorer:
                 }
             )
         return {"runs": shown, "command": self.command, "damaged": list(dict.fromkeys(damaged))}
+
+    def _elsewhere(self, view: str, titles: Sequence[str]) -> Availability:
+        """What a run that is not of a view's kind says: which of the others are."""
+        shows = f"{view.capitalize()} shows {_WHOSE[view]}"
+        if titles:
+            return Availability(f"{shows}; choose {' or '.join(dict.fromkeys(titles))} as the run.")
+        return Availability(f"{shows}; open one.", f"{self.command} ANOTHER")
 
     def _comparable(self, run: ShownRun) -> Availability:
         if len(comparable(self.runs, run)) > 1:

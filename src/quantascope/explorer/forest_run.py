@@ -27,7 +27,7 @@ class ForestRun(ShownRun):
         """The dynamics, or what is damaged."""
         damage = trouble(lambda: self.curves)
         found = Availability(damage) if damage else THERE
-        return self.others("dynamics") | {"dynamics": found}, [damage] if damage else []
+        return {"dynamics": found}, [damage] if damage else []
 
 
 def node_name(node: int) -> str:

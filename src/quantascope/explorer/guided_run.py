@@ -26,4 +26,4 @@ class GuidedNetworkRun(ShownRun):
     def look(self) -> tuple[dict[str, Availability], list[str]]:
         """No view of its own: it is compared with others."""
         damage = trouble(lambda: self.accuracy)
-        return self.others(), [damage] if damage else []
+        return {}, [damage] if damage else []

@@ -98,4 +98,4 @@ class ProgramRun(ShownRun):
         found = Availability(damage) if damage else THERE
         others = (trouble(lambda: self.accuracy), trouble(lambda: self.knowledge), trouble(lambda: self.declared))
         damaged = [one for one in (damage, *others) if one]
-        return self.others("program") | {"program": found}, damaged
+        return {"program": found}, damaged

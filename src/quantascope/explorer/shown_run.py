@@ -11,14 +11,6 @@ from quantascope.explorer.kept import Kept
 from quantascope.runs.errors import QuantascopeError
 
 VIEWS = ("training", "quanta", "trace", "intervene", "program", "dynamics", "compare", "claims")
-_WHOSE = {
-    "program": "the compiled Q-model of a program",
-    "dynamics": "a network that learned a forest of tasks",
-    "training": "a source",
-    "quanta": "a source",
-    "trace": "a source",
-    "intervene": "a source",
-}
 
 
 @dataclass(frozen=True)
@@ -73,15 +65,7 @@ class ShownRun(ABC):
 
     @abstractmethod
     def look(self) -> tuple[dict[str, Availability], list[str]]:
-        """The views that there are, and what is damaged."""
-
-    def others(self, *own: str) -> dict[str, Availability]:
-        """Views of other kinds of runs."""
-        return {
-            name: Availability(f"{name.capitalize()} shows {whose}, and this run is another kind.")
-            for name, whose in _WHOSE.items()
-            if name not in own
-        }
+        """The views of this kind of run, and what is damaged."""
 
 
 def trouble(make: Callable[[], Any]) -> str | None:

@@ -113,18 +113,13 @@ class SourceRun(ShownRun):
         return self.kept.get("contexts", lambda: Contexts.of(source, "training"), of=source)
 
     def look(self) -> tuple[dict[str, Availability], list[str]]:
-        """The views that there are, and what is damaged."""
-        own = ("training", "quanta", "trace", "intervene")
-        others = self.others(*own)
+        """The views of a source, and what is damaged."""
         if damage := trouble(lambda: self.source):
-            return others | dict.fromkeys(own, Availability(damage)), [damage]
+            return dict.fromkeys(("training", "quanta", "trace", "intervene"), Availability(damage)), [damage]
         quanta, damaged = self._quanta()
         traced, more = self._traced()
-        return others | {"training": THERE, "quanta": quanta, "trace": traced, "intervene": traced}, [
-            *damaged,
-            *more,
-            *self._damaged_descriptions(),
-        ]
+        views = {"training": THERE, "quanta": quanta, "trace": traced, "intervene": traced}
+        return views, [*damaged, *more, *self._damaged_descriptions()]
 
     def _quanta(self) -> tuple[Availability, list[str]]:
         command = self.command("discover")
