@@ -60,7 +60,7 @@ def discover(
         )
     found = Discovery(source, threshold, trained, held_out, panel=panel)
     if not len(found.factors):
-        raise InvalidConfig(f"no factor explains {threshold:g} of its layer; {_largest_share(trained)}")
+        raise InvalidConfig(f"no factor explains {threshold:g} of its layer; {_largest_share(source, trained)}")
     return found
 
 
@@ -258,8 +258,8 @@ def read_discovery(source: Source) -> Discovery:
     if factors.supports.shape[1] != events or factors.curves.shape[1] != intervals:
         raise DamagedArtefact(
             f"{source.folder / FACTORS} has factors of {factors.supports.shape[1]} events and "
-            f"{factors.curves.shape[1]} intervals, and the field {events} and {intervals}; run quantascope "
-            "discover again"
+            f"{factors.curves.shape[1]} intervals, and the field {events} and {intervals}; find them again with "
+            f"{source.command('discover')}"
         )
     return Discovery(source, facts["threshold"], trained, held_out, panel=panel, known=factors)
 
@@ -283,10 +283,10 @@ def _typical(
     return [str(words[word]) for word in np.argsort(-lift, kind="stable")[:most] if lift[word] > 0]
 
 
-def _largest_share(trained: PriorityField) -> str:
+def _largest_share(source: Source, trained: PriorityField) -> str:
     first = factorize(trained.values, threshold=np.finfo(np.float64).tiny, most=1)
     if not len(first):
-        return "the field has no positive priority: check the trajectory with quantascope audit"
+        return f"the field has no positive priority: check the trajectory with {source.command('audit')}"
     return f"the largest share is {first.explained.max():.3g}: give a threshold no higher than that"
 
 

@@ -112,7 +112,7 @@ def _values_of(
     if not isinstance(field, PriorityField):
         return field
     if not field.reliable:
-        warnings.warn(field.warning, stacklevel=3)
+        warnings.warn(field.warning, stacklevel=4)  # of who called `factorize`, which is wrapped
     return field.values
 
 

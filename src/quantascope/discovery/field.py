@@ -80,7 +80,7 @@ class PriorityField:
         return (
             f"the {self.rule} rule accounts for {self.completeness:.2f} of the loss change, correlation "
             f"{self.event_correlation:.2f} by event: factors of this field are not quanta; {remedy} the "
-            "trajectory with quantascope audit"
+            "trajectory with quantascope audit FOLDER"
         )
 
     def save(self, file: Path, *, made_by: str, **about: Any) -> None:

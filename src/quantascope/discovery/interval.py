@@ -206,7 +206,7 @@ class Interval:
             event, step = int(bad[0]), self.trajectory.steps[index]
             raise InvalidConfig(
                 f"the loss of event {event} is {float(losses[event])} at step {step} ({len(bad)} of {len(losses)} "
-                "are not finite); leave these events out or check the checkpoint with quantascope audit"
+                "are not finite); leave these events out or check the checkpoint with quantascope audit FOLDER"
             )
 
     def _check_gradient(self, values: Tensor, layer: str | None, index: int, of: str) -> None:
