@@ -4,6 +4,8 @@ import gzip
 import http.client
 import json
 import socket
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -200,6 +202,36 @@ def test_a_run_that_cannot_be_opened_is_told_to_the_page_too():
         reply, body = ask(running)
         assert (reply.status, json.loads(body)) == (400, {"error": "this is no run"})
         running.shutdown()
+
+
+CTRL_C = """
+import os, signal, threading, polars
+from quantascope.explorer.opening import Opening
+from quantascope.explorer.server import ExplorerServer
+
+polars.DataFrame({"a": [1]}).lazy().select(polars.col("a").sum()).collect()  # from here on it handles SIGINT, too
+entered = threading.Event()
+class Told(threading.Thread):
+    def join(self, timeout=None):
+        entered.set()
+        super().join(timeout)
+threading.Thread = Told
+def interrupt():
+    entered.wait()
+    os.kill(os.getpid(), signal.SIGINT)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+with ExplorerServer(Opening()) as server:
+    threading._start_new_thread(interrupt, ())
+    try:
+        server.serve(lambda: None)
+    except KeyboardInterrupt:
+        print("ended")
+"""
+
+
+def test_ctrl_c_ends_a_server_whose_signals_polars_also_handles():
+    done = subprocess.run([sys.executable, "-c", CTRL_C], capture_output=True, text=True, timeout=300)
+    assert done.stdout == "ended\n", done.stderr
 
 
 def test_connections_that_say_nothing_do_not_take_the_place_of_others(explorer, monkeypatch):

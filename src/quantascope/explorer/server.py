@@ -102,7 +102,8 @@ class ExplorerServer(ThreadingHTTPServer):
         answering.start()
         try:
             meanwhile()
-            answering.join()
+            while answering.is_alive():  # polars has system calls go on after Ctrl-C: only between two is it seen
+                answering.join(0.5)
         finally:
             self.shutdown()
 
