@@ -205,25 +205,20 @@ def test_a_run_that_cannot_be_opened_is_told_to_the_page_too():
 
 
 CTRL_C = """
-import os, signal, threading, polars
+import io, os, signal, threading, time, polars
 from quantascope.explorer.opening import Opening
 from quantascope.explorer.server import ExplorerServer
 
-polars.DataFrame({"a": [1]}).lazy().select(polars.col("a").sum()).collect()  # from here on it handles SIGINT, too
-entered = threading.Event()
-class Told(threading.Thread):
-    def join(self, timeout=None):
-        entered.set()
-        super().join(timeout)
-threading.Thread = Told
+file = io.BytesIO()
+polars.DataFrame({"a": [1]}).write_parquet(file)
+polars.read_parquet(file.getvalue())  # from here on it handles SIGINT, too
 def interrupt():
-    entered.wait()
+    time.sleep(1)  # what is late here is seen all the same
     os.kill(os.getpid(), signal.SIGINT)
-signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.default_int_handler)
 with ExplorerServer(Opening()) as server:
-    threading._start_new_thread(interrupt, ())
     try:
-        server.serve(lambda: None)
+        server.serve(threading.Thread(target=interrupt).start)
     except KeyboardInterrupt:
         print("ended")
 """
