@@ -1,5 +1,7 @@
 """Tasks of sequences: tokens in, tokens out, and what is refused."""
 
+import os
+
 import pytest
 
 from quantascope.runs.errors import InvalidConfig
@@ -47,3 +49,23 @@ def test_unknown_symbols_panels_and_long_examples_are_named():
         task.panel("test")
     with pytest.raises(InvalidConfig, match="takes 8 positions of 6; raise `positions`"):
         task.events(["aba"])
+
+
+def _symbols_of_digits(text: str) -> tuple[str, ...]:
+    if text == "!":
+        os._exit(7)
+    return tuple("ab"[int(digit)] if digit < "2" else digit for digit in text)
+
+
+def test_of_many_inputs_those_that_the_task_cannot_ask_about_have_no_prompt():
+    task = SequenceTask(**{**PARTS, "prompt": _symbols_of_digits})
+    assert task.possible_prompts(["0", "2", "10"]) == [[1, 4, 2], None, [1, 5, 4, 2]]  # 2 is no symbol
+    assert task.possible_prompts(["0", "x", "!", "1"]) == [[1, 4, 2], None, None, [1, 5, 2]]  # x raises, ! crashes
+
+
+def test_prompts_of_many_inputs_take_one_process(monkeypatch):
+    started, fork = [], os.fork
+    monkeypatch.setattr(os, "fork", lambda: started.append(1) or fork())
+    task = SequenceTask(**{**PARTS, "prompt": _symbols_of_digits})
+    assert task.prompts(["0"] * 50) == task.possible_prompts(["0"] * 50) == [[1, 4, 2]] * 50
+    assert len(started) == 2

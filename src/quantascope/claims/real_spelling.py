@@ -42,7 +42,7 @@ def quality(source: Source) -> Mapping[str, Number]:
 def spoken(source: Source, words: Sequence[str]) -> dict[str, Sounds]:
     """What a source says of each word, greedily, up to the end."""
     asked = source.sequence_task
-    prompts = [asked.prompt_tokens(word) for word in words]
+    prompts = asked.prompts(words)
     room = asked.positions - max(map(len, prompts))
     outputs = decode(source.model(), prompts, end=asked.token[asked.end], limit=room, padding=asked.padding)
     found = {}

@@ -205,5 +205,5 @@ def guided_objective(config: GuidedLearner) -> Objective:
 
 def exact_accuracy(model: TrainableModel, taught: ProgramTask) -> dict[str, float]:
     """Exact accuracy on every reported panel."""
-    asked = {panel: taught.task.events(taught.task.panel(panel)) for panel in taught.task.reported}
+    asked = {panel: taught.events(panel) for panel in taught.task.reported}
     return {f"{panel}_exact": predict(model, events).exact_accuracy for panel, events in asked.items()}

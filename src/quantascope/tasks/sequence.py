@@ -166,6 +166,22 @@ class SequenceTask:
         prompts = zip(inputs, self._of_all("prompt", inputs), strict=True)
         return [self._tokens(source, (BOS, *prompt, SEP)) for source, prompt in prompts]
 
+    def possible_prompts(self, inputs: Sequence[Any]) -> list[list[int] | None]:
+        """The tokens that ask about each input; None for one that the task cannot ask about."""
+        try:
+            prompts = self._of_all("prompt", inputs)
+        except InvalidConfig:
+            if len(inputs) == 1:
+                return [None]
+            return [self.possible_prompts([source])[0] for source in inputs]
+        found: list[list[int] | None] = []
+        for source, prompt in zip(inputs, prompts, strict=True):
+            try:
+                found.append(self._tokens(source, (BOS, *prompt, SEP)))
+            except InvalidConfig:
+                found.append(None)
+        return found
+
     def answers(self, inputs: Sequence[Any]) -> list[tuple[str, ...]]:
         """The answer to each input."""
         return self._of_all("answer", inputs)

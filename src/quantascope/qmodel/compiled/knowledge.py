@@ -6,7 +6,7 @@ what is right there: each token, which quanta run, and what they find.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from jaxtyping import Bool, Float
@@ -21,7 +21,6 @@ from quantascope.runs.artefact import read_record, write_record
 from quantascope.runs.config import Config, Count, Share
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig
 from quantascope.tasks.events import Events
-from quantascope.tasks.sequence import SequenceTask
 
 MOST_INPUTS = 512
 """Audit inputs that are asked: enough for a share to within two points, and a second's work."""
@@ -93,7 +92,8 @@ def unlabelled(taught: ProgramTask, trained_on: str, most: int = MOST_INPUTS) ->
     """Audit inputs that are not trained on, answered and labelled by the program; None if none fits the task."""
     task, compiled = taught.task, taught.compiled
     trained = set(map(tuple, task.prompts(task.panel(trained_on))))
-    asked = ((source, _prompt(task, source)) for source in _evenly(compiled.program.audit, 8 * most))
+    audited = _evenly(compiled.program.audit, 8 * most)
+    asked = zip(audited, task.possible_prompts(audited), strict=True)
     fresh = [(source, prompt) for source, prompt in asked if prompt is not None and tuple(prompt) not in trained]
     chosen = _evenly(fresh, most)
     if not chosen:
@@ -109,14 +109,6 @@ def unlabelled(taught: ProgramTask, trained_on: str, most: int = MOST_INPUTS) ->
         return None
     kept, prompts, outputs = map(list, zip(*fitting, strict=True))
     return Supervision.of(Events.of(prompts, outputs), compiled.trace(kept).labels)
-
-
-def _prompt(task: SequenceTask, source: Any) -> list[int] | None:
-    """The tokens of an input; None for one that the task cannot ask, though the program is audited on it."""
-    try:
-        return task.prompts([source])[0]
-    except InvalidConfig:
-        return None
 
 
 def gate_agreement(activity: Float[Tensor, "quanta events"], asked: Supervision) -> float:

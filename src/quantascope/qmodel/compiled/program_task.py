@@ -5,7 +5,7 @@ program writes, and measured by it; a network that it guides learns the answers 
 """
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -36,13 +36,19 @@ class ProgramTask:
         trace = self.compiled.trace(inputs)  # first, since it ends a program that loops
         if self.task.exceptions:
             return Supervision.of(self._written(trace), trace.labels)
-        events = self.task.events(inputs)
+        events = self.events(panel)
         self._check_answers(trace, events)
         return Supervision.of(events, trace.labels)
 
     def events(self, panel: str) -> Events:
-        """The events of a panel that a network learns: along the answers of the task."""
-        return self.task.events(self.task.panel(panel))
+        """The events of a panel that a network learns, asked for once: along the answers of the task."""
+        if panel not in self._events:
+            self._events[panel] = self.task.events(self.task.panel(panel))
+        return self._events[panel]
+
+    @cached_property
+    def _events(self) -> dict[str, Events]:
+        return {}
 
     def right(self, panel: str) -> list[bool]:
         """Whether the program writes the answer of the task, for each input of a panel."""

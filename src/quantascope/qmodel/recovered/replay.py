@@ -163,4 +163,4 @@ def pool_prompts(source: Source, pool: Pool, seed: int) -> list[list[int]]:
             f"the task of {source.folder} has no pool of further inputs; give it SequenceTask(…, pool=…), or fit "
             "with the faithful preset, which needs none"
         )
-    return [task.prompt_tokens(one) for one in task.pool(pool.numbers, seed)]
+    return task.prompts(task.pool(pool.numbers, seed))
