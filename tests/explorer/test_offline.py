@@ -78,7 +78,7 @@ def test_the_command_writes_a_file_tells_its_size_and_replaces_none(forest_run, 
     assert re.search(r"page  .*page\.html, \d\.\d MB", capsys.readouterr().out)
     before = file.read_bytes()
     assert main(arguments) == 2
-    assert "page.html is there; give another name, or --replace" in capsys.readouterr().err
+    assert "page.html already exists; give another name, or --replace" in capsys.readouterr().err
     assert file.read_bytes() == before
     views = embedded_answers(before)["/api/index"]["runs"][0]["views"]
     assert not views["claims"]["there"]

@@ -27,7 +27,7 @@ def check_drawing(file: Path) -> None:
     if file.suffix.removeprefix(".") not in FORMATS:
         raise InvalidConfig(f"cannot draw into {file.name}; end it in .{', .'.join(FORMATS)}")
     if not file.parent.is_dir():
-        raise InvalidConfig(f"there is no folder {file.parent} for the figure {file.name}; make it first")
+        raise InvalidConfig(f"there is no folder {file.parent} for the figure {file.name}; create it first")
 
 
 def write_drawing(graph: QGraph, file: Path) -> None:
