@@ -89,7 +89,7 @@ def test_the_command_writes_a_file_tells_its_size_and_replaces_none(forest_run, 
     [
         (["--html", "FOLDER/page.pdf"], "end it in .html"),
         (["--html", "FOLDER/none/page.html"], "there is no folder"),
-        (["--inputs", "7", "--no-browser"], "--inputs and --replace are for a file"),
+        (["--inputs", "7", "--no-browser"], "--inputs and --replace require --html FILE"),
     ],
 )
 def test_mistakes_are_answered_in_one_line(run, tmp_path, arguments, complaint, capsys):
