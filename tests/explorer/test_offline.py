@@ -18,7 +18,7 @@ def page(run, forest_run):
     opened = open_runs([str(run), str(forest_run)], bare=True)
     command = "quantascope explore " + " ".join(one.named for one in opened)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(offline, "BROKEN", ("force",))
+        patch.setattr(offline, "INTERVENTIONS", ("force",))
         return offline_page(Explorer(opened, command), ["346", "no number"])
 
 
