@@ -198,7 +198,7 @@ def test_gates_of_a_compiled_q_model_are_named_by_its_program(program, tmp_path,
     assert names["END"]["description"] in ("STAGE=end", "END")
     assert names["WORD"]["f1"] > 0.95
     assert names["WORD"]["tells"]
-    with pytest.raises(InvalidConfig, match="is described in its program's words"):
+    with pytest.raises(InvalidConfig, match="is described by its program"):
         find_subject(run, units="factors")
 
 

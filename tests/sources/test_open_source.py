@@ -118,7 +118,7 @@ def test_a_property_table_of_other_events_is_refused(fitted, refused, tmp_path):
     assert f"has 2 events of panel 'calibration', {same}" in said(f"{tmp_path}/words.py:table")
     assert "returns int; let it return quantascope.Properties" in said(f"{tmp_path}/words.py:number")
     assert "raises KeyError: 'no'; fix the file" in said(f"{tmp_path}/words.py:broken")
-    assert "is no function; write def five(inputs) -> Properties" in said(f"{tmp_path}/words.py:five")
+    assert "is not a function; write def five(inputs) -> Properties" in said(f"{tmp_path}/words.py:five")
     pl.DataFrame({"panel": ["calibration"] * 3, "x": [True, False, True]}).write_parquet(tmp_path / "few.parquet")
     assert f"has 3 events of panel 'calibration', {same}" in said(tmp_path / "few.parquet")
     pl.DataFrame({"panel": ["other"], "x": [True]}).write_parquet(tmp_path / "other.parquet")

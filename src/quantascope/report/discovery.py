@@ -1,4 +1,4 @@
-"""What a discovery found, as tables for people and as JSON for machines."""
+"""The result of a discovery, as tables and as JSON."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from quantascope.report.text import plain, say
 
 
 def discovery_json(found: Discovery) -> dict[str, Any]:
-    """What was found, for machines."""
+    """The result as JSON."""
     return {
         "run": str(found.source.folder),
         **field_json(found),
@@ -22,7 +22,7 @@ def discovery_json(found: Discovery) -> dict[str, Any]:
 
 
 def field_json(found: Discovery) -> dict[str, Any]:
-    """How the priority was measured, and how far it accounts for the loss."""
+    """How priority was measured, and the share of the loss change that it accounts for."""
     return {
         "rule": found.trained.rule,
         "threshold": found.threshold,
@@ -43,7 +43,7 @@ def quanta_json(found: Discovery) -> dict[str, Any]:
 
 
 def layers_json(found: Discovery) -> list[dict[str, Any]]:
-    """How much of each layer's held-out priority the factors explain, beside baselines of the same rank."""
+    """The share of each layer's held-out priority that factors and baselines of equal rank explain."""
     columns = (
         found.trained.layers,
         found.per_layer,
@@ -67,7 +67,7 @@ def layers_json(found: Discovery) -> list[dict[str, Any]]:
 
 
 def print_discovery(found: Discovery) -> None:
-    """The quanta of a source, earliest first, and how much they explain."""
+    """The quanta of a source, earliest first, and the share they explain."""
     trained = found.trained
     quanta = text_table(
         "quantum", "typical words", "acquired by step", "demand", "complexity", "explained %",
