@@ -235,10 +235,10 @@ def _run_part(
                 raise
             except BaseException as error:
                 raised = f"{type(error).__name__}: {message_of(error)}"
-                raise InvalidConfig(f"{what(number)} raises {raised}; mend the task") from error
+                raise InvalidConfig(f"{what(number)} raises {raised}; fix the task") from error
         return found
 
     try:
         return run_isolated(work, seconds=time_limit(limit))
     except Ended as end:
-        raise InvalidConfig(f"{what(end.item)} {end.what}{end.place}; mend the task") from None
+        raise InvalidConfig(f"{what(end.item)} {end.what}{end.place}; fix the task") from None
