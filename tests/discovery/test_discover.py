@@ -163,7 +163,7 @@ def test_a_layer_with_as_many_factors_as_are_looked_for_is_named(source, found, 
     assert many.full_layers == ["block 0", "block 1"]
     assert [layer["full"] for layer in discovery_json(many)["layers"]] == [True, True]
     print_discovery(many)
-    assert "+ block 0, block 1: 16 factors are the most that are looked for in a layer" in capsys.readouterr().out
+    assert "+ block 0, block 1: 16 factors is the limit per layer" in capsys.readouterr().out
 
 
 def test_factors_of_a_field_that_accounts_for_nothing_are_warned_of(found):

@@ -579,7 +579,7 @@ def test_a_hugging_face_causal_language_model_is_measured(tmp_path):
 
 def test_a_folder_that_is_no_saved_model_is_refused(tmp_path):
     pytest.importorskip("transformers")
-    with pytest.raises(DamagedArtefact, match=r"has no config\.json, so it is no saved model; save"):
+    with pytest.raises(DamagedArtefact, match=r"has no config\.json, so it is not a saved model; save"):
         read_weights((tmp_path / "model.safetensors",))
 
 

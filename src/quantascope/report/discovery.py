@@ -88,14 +88,11 @@ def print_discovery(found: Discovery) -> None:
     print_table(quanta)
     print_table(layers)
     if found.complexity is None:
-        say(
-            "Complexity is not known: the source does not say which hidden unit each parameter belongs to "
-            "(hidden_units)."
-        )
+        say("Complexity is unknown: the source does not assign parameters to hidden units (hidden_units).")
     if found.full_layers:
         say(
-            f"+ {', '.join(found.full_layers)}: {MOST_FACTORS} factors are the most that are looked for in a "
-            f"layer; there may be more above the threshold {found.threshold:g}."
+            f"+ {', '.join(found.full_layers)}: {MOST_FACTORS} factors is the limit per layer; "
+            f"there may be more above the threshold {found.threshold:g}."
         )
     say(
         f"The {trained.rule} field accounts for {trained.completeness:.3f} of the loss change "

@@ -150,7 +150,7 @@ def _check(calibration: Panel, test: Panel, permutations: int) -> None:
     for properties, units in (calibration, test):
         if properties.events != units.active.shape[1]:
             raise InvalidConfig(
-                f"properties of {properties.events:,} events and activity on {units.active.shape[1]:,}; "
+                f"properties of {properties.events:,} events but activity on {units.active.shape[1]:,}; "
                 "give both on the same events"
             )
     if calibration[1].names != test[1].names:
