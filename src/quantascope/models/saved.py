@@ -58,10 +58,7 @@ def load_model(
             f"{path} was written by an older version of quantascope, which kept its description elsewhere; move "
             f"it away, and {make} makes it again"
         )
-    for device in (
-        "meta",
-        "cpu",
-    ):  # first on the meta device, since a wrong description could need too much memory
+    for device in ("meta", "cpu"):  # first without memory, since a wrong description could need too much
         try:
             with torch.device(device):
                 model = build(about)

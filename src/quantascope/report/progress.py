@@ -18,8 +18,7 @@ _SECONDS_BETWEEN_LOG_LINES = 30.0
 
 
 class SweepDisplay:
-    """A display to call with the status of all runs; it shows run, step, loss, acquired functions and time
-    left."""
+    """A display of the status of all runs: run, step, loss, acquired functions and time left."""
 
     def __init__(self, console: Console | None = None) -> None:
         console = console or Console(stderr=True)

@@ -37,8 +37,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
 @dataclass(frozen=True)
 class WeightFile:
-    """A file of weights, with the name that contains its step: its path, or its revision and path in a hub
-    cache."""
+    """A file of weights, with the name that contains its step: its path, or hub revision and path."""
 
     name: str
     path: Path
