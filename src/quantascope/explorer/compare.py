@@ -73,9 +73,9 @@ def _empty() -> dict[str, Any]:
 
 def _shown(run: ShownRun, runs: Sequence[ShownRun], found: Recurring | None) -> dict[str, Any]:
     if isinstance(run, SourceRun):
-        told = training(run)
-        kept = [loss for loss in told["losses"] if loss["kind"] in ("all", "held-out", "step")]
-        return {"losses": kept, "bounds": told["bounds"], "quanta": _quanta(run, runs, found)}
+        shown = training(run)
+        kept = [loss for loss in shown["losses"] if loss["kind"] in ("all", "held-out", "step")]
+        return {"losses": kept, "bounds": shown["bounds"], "quanta": _quanta(run, runs, found)}
     if isinstance(run, ForestRun):
         return _forest(run)
     assert isinstance(run, ProgramRun | GuidedNetworkRun)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from quantascope.explorer.request import Request
 from quantascope.runs.errors import QuantascopeError
 
-if TYPE_CHECKING:  # imported late: it takes seconds, during which the server already listens
+if TYPE_CHECKING:  # the import takes seconds, during which the server already listens
     from quantascope.explorer.explorer import Explorer
 
 

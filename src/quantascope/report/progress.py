@@ -107,7 +107,7 @@ def intervals(console: Console | None = None) -> Iterator[Callable[[str, int, in
 
 
 class IntervalLog:
-    """Log an occasional line, and one when a field is complete."""
+    """Logs an occasional line, and one when a field is complete."""
 
     def __init__(self) -> None:
         self._began = self._logged = time.monotonic()

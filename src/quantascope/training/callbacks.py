@@ -81,9 +81,7 @@ class _TrainerHooks(_Recording):
 
     def on_step_end(self, args: Any, state: Any, control: Any, *, optimizer: Any, **others: Any) -> None:
         if self.recorder is not None:
-            skipped = getattr(
-                optimizer, "step_was_skipped", False
-            )  # mixed precision skipped the update because of an overflow
+            skipped = getattr(optimizer, "step_was_skipped", False)  # mixed precision had an overflow
             self.recorder.step(0.0 if skipped else self._rate)
 
     def on_save(self, args: Any, state: Any, control: Any, **others: Any) -> None:

@@ -192,11 +192,11 @@ class RecoveredQModel(nn.Module):
             state = routed_stream(start, channels[which, : which.start], received)
             gate, score = self._gates_and_scores(state, block, which, grid)
             active = surgery.on_gates(straight_through(gate > 0, gate.sigmoid()), which)
-            told = active if self.config.gate_gradients else active.detach()
+            gating = active if self.config.gate_gradients else active.detach()
             soft = ((score - self.config.threshold) / self.config.bandwidth).sigmoid()
             jump = surgery.on_writers(straight_through(score > self.config.threshold, soft), which)
-            message = gated_message(told * exists[which, None], jump * score) @ directions[which]
-            opened = jump * told.detach()[:, :, None]
+            message = gated_message(gating * exists[which, None], jump * score) @ directions[which]
+            opened = jump * gating.detach()[:, :, None]
             activity = (opened * score * exists[which, None, None]).detach()
             parts.append((gate, active, opened, activity))
             messages.append(message)
