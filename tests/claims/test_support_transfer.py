@@ -95,7 +95,7 @@ def test_the_transfer_kernel_says_what_an_event_gains_from_training_on_another(t
 def test_an_unknown_method_is_refused_by_name(tiny_source):
     word = tiny_source.events().target.numpy()
     seen = Proposer(tiny_source, measure_field(tiny_source, "path"), word)
-    with pytest.raises(InvalidConfig, match="no method 'guess' proposes sets; there are factors"):
+    with pytest.raises(InvalidConfig, match="unknown method 'guess'; known methods are factors"):
         seen.propose("guess")
 
 

@@ -438,7 +438,7 @@ def test_a_program_of_ones_own_is_compiled_and_drawn(program, capsys, tmp_path):
     ("change", "says"),
     [
         (("return position\n", "return position / 0\n"), "quantum STAGE, on input 0: raises ZeroDivisionError"),
-        (("parity(state.source)", "int(parity(state.source))"), "of PARITY is made a plain int at"),
+        (("parity(state.source)", "int(parity(state.source))"), "of PARITY is converted to a plain int at"),
         (("range(10)", "[]"), "the audit domain is empty"),
         (("@registry.entry", "# @registry.entry"), "parity.py has no entry"),
         (("def predict(state)", "def predict(state"), "cannot be imported: SyntaxError"),
@@ -464,7 +464,7 @@ def test_a_program_that_cannot_be_found_is_named(program, failing, tmp_path):
     )
     nowhere = tmp_path / "nowhere" / "graph.png"
     line = failing("compile", str(program), "--figure", str(nowhere))
-    assert f"there is no folder {nowhere.parent} for the figure graph.png; make it first" in line
+    assert f"there is no folder {nowhere.parent} for the figure graph.png; create it first" in line
     assert not nowhere.parent.exists()
 
 

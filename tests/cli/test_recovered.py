@@ -74,7 +74,7 @@ def test_a_trace_is_a_table_a_picture_and_json(run, number, capsys):
         (["trace", "RUN", "1000000"], "1000000 has no name here"),
         (["trace", "RUN", "7", "--preset", "distilled"], "has no distilled Q-model; make it with quantascope fit"),
         (["fit", "RUN", "--set", "updatez=3"], "unknown key 'updatez' in RecoveredFit; did you mean 'updates'?"),
-        (["fit", "RUN", "--set", "updates=5"], "fit it anew with --replace, or move it away"),
+        (["fit", "RUN", "--set", "updates=5"], "fit it again with --replace, or move it away"),
         (["fit", "RUN", "--set", "threshold=0.01"], "'threshold' is not for --set, it comes from the source"),
         (["fit", "RUN", "--set", "source.seed=1"], "'source.seed' is not for --set"),
         (["fit", "RUN", "--set", "preset=distilled"], "'preset' is not for --set"),
@@ -136,4 +136,6 @@ def test_a_qmodel_of_another_source_is_refused(run, tmp_path, capsys):
     shutil.copy(run / "factors.safetensors", other)
     capsys.readouterr()
     assert main(["trace", str(other), "346"]) == 2
-    assert f"is that of another source; fit anew with quantascope fit {other} --replace" in capsys.readouterr().err
+    assert (
+        f"belongs to another source; fit again with quantascope fit {other} --replace" in capsys.readouterr().err
+    )

@@ -155,7 +155,7 @@ def test_a_run_goes_on_on_another_device(sources, config, second_device, tmp_pat
 
 def test_a_model_that_is_no_module_is_refused(sources):
     fixed = replace(sources[0], device=THERE, model_at=lambda step: lambda events: events.target)
-    with pytest.raises(InvalidConfig, match=r"is no nn\.Module, so it stays on the CPU; use --device cpu"):
+    with pytest.raises(InvalidConfig, match=r"is not an nn\.Module, so it stays on the CPU; use --device cpu"):
         fixed.model()
 
 

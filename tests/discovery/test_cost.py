@@ -85,5 +85,5 @@ def test_the_memory_that_is_foretold_is_that_which_is_used(sgd, rule, form, memo
 
 
 def test_no_workers_are_refused(sgd):
-    with pytest.raises(InvalidConfig, match="0 workers measure nothing; give at least 1"):
+    with pytest.raises(InvalidConfig, match="0 workers cannot measure anything; give at least 1"):
         field_cost(sgd.trajectory, sgd.losses, GROUPS, train=sgd.events, workers=0)

@@ -145,7 +145,7 @@ def test_the_form_of_a_kept_field_and_of_kept_parts_is_known(sgd, tmp_path):
     np.testing.assert_array_equal(
         measure(sgd, derivatives="differences", parts=tmp_path / "parts").values, field.values
     )
-    with pytest.raises(RunMismatch, match=r"part of another measurement \(other derivatives\)"):
+    with pytest.raises(RunMismatch, match=r"belongs to another measurement \(different derivatives\)"):
         measure(sgd, parts=tmp_path / "parts")
 
 
@@ -287,7 +287,9 @@ def test_buffers_are_no_directions(tmp_path, rule):
 
 
 def test_unknown_derivatives_are_refused():
-    with pytest.raises(InvalidConfig, match="no derivatives by 'forward'; give backward or differences, or none"):
+    with pytest.raises(
+        InvalidConfig, match="unknown derivatives 'forward'; give backward or differences, or none"
+    ):
         check_derivatives("forward")
 
 

@@ -83,16 +83,18 @@ def test_folders_that_are_no_source_say_what_they_are(tmp_path, tiny_config):
     with pytest.raises(DamagedArtefact, match=r"there is no folder .*elsewhere; give a run folder"):
         open_source(tmp_path / "elsewhere")
     save_file({"weight": torch.zeros(1)}, tmp_path / "model-10.safetensors")
-    with pytest.raises(InvalidConfig, match="holds checkpoints; say what they were trained on with --data FILE"):
+    with pytest.raises(InvalidConfig, match="holds checkpoints; give their training data with --data FILE"):
         open_source(tmp_path)
     RunDirectory.open(tmp_path / "other", HSPLearner())
     with pytest.raises(RunMismatch, match="is a run of 'forest', not of 'source'; make one with"):
         read_source(tmp_path / "other")
-    with pytest.raises(RunMismatch, match="is a run of 'forest', which is no source; make one with quantascope"):
+    with pytest.raises(
+        RunMismatch, match="is a run of 'forest', which is not a source; make one with quantascope"
+    ):
         open_source(tmp_path / "other")
     RunDirectory.open(tmp_path / "begun", tiny_config)
     for opened in (read_source, audit_run):
-        with pytest.raises(DamagedArtefact, match="is not trained to its end; quantascope train number-naming"):
+        with pytest.raises(DamagedArtefact, match="is not finished; quantascope train number-naming"):
             opened(tmp_path / "begun")
 
 
@@ -161,7 +163,7 @@ def test_a_layer_with_as_many_factors_as_are_looked_for_is_named(source, found, 
     assert many.full_layers == ["block 0", "block 1"]
     assert [layer["full"] for layer in discovery_json(many)["layers"]] == [True, True]
     print_discovery(many)
-    assert "+ block 0, block 1: 16 factors are the most that are looked for in a layer" in capsys.readouterr().out
+    assert "+ block 0, block 1: 16 factors is the limit per layer" in capsys.readouterr().out
 
 
 def test_factors_of_a_field_that_accounts_for_nothing_are_warned_of(found):
@@ -263,7 +265,7 @@ def test_an_audit_sees_checkpoints_in_line_with_the_others_by_their_loss_even_th
     found = audit_run(path, read_source(path)).findings
     assert [(finding.kind, finding.step) for finding in found] == [("other loss", 0), ("other loss", 12)]
     assert found[0].says.startswith("the checkpoint of step 0 has loss ")
-    assert found[0].says.endswith(f"; in training it was {source.step_loss[0]:.4g}")
+    assert found[0].says.endswith(f"; training recorded {source.step_loss[0]:.4g}")
 
 
 def test_an_audit_sees_a_first_checkpoint_of_another_seed(source, tmp_path, tiny_config):

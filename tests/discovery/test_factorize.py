@@ -193,7 +193,7 @@ def test_bad_fields_are_refused_by_name():
         factorize(field[:, :0])
     with pytest.raises(InvalidConfig, match="threshold 3 is not a share"):
         factorize(field, threshold=3.0)
-    with pytest.raises(InvalidConfig, match="have 12 intervals and the priority field 11"):
+    with pytest.raises(InvalidConfig, match="have 12 intervals but the priority field has 11"):
         assign(factorize(field), field[:, :, :11])
     second = Factors(
         layer=np.array([1]), supports=np.ones((1, 60), bool), curves=np.ones((1, 12)), explained=np.ones(1)

@@ -52,7 +52,7 @@ def test_the_mean_curve_is_compared_with_the_loss_at_the_ends_of_intervals():
 
 def test_what_cannot_be_compared_is_refused():
     factors = factors_at([0, 1], [5, 5], [0, 0], intervals=4)
-    with pytest.raises(InvalidConfig, match="4 intervals and the loss 4 checkpoints; give the loss at all 5"):
+    with pytest.raises(InvalidConfig, match="4 intervals but the loss has 4 checkpoints; give the loss at all 5"):
         improvement_correlation(factors, np.array([4.0, 3.0, 2.0, 1.0]))
     with pytest.raises(InvalidConfig, match="went from 1 to 2"):
         improvement_correlation(factors, np.array([1.0, 1.0, 1.0, 1.0, 2.0]))

@@ -145,7 +145,7 @@ def test_the_memory_that_is_used_stays_within_the_budget(sgd):
 
 
 def test_too_little_memory_says_how_much_is_needed(sgd):
-    with pytest.raises(InvalidConfig, match=r"a memory budget of 1\.00 kB is too little for one example; give at"):
+    with pytest.raises(InvalidConfig, match=r"a memory budget of 1\.00 kB is too small for one example; give at"):
         measure(sgd, memory=1e3)
 
 
@@ -212,7 +212,9 @@ def test_parts_of_another_measurement_are_refused(sgd, learn, tmp_path, rule):
         changes["learning-rate mass"] = {"trajectory": replace(sgd.trajectory, mass=2 * sgd.trajectory.mass)}
         changes["events or losses  "] = {"train": sgd.events[1:]}
     for what, change in changes.items():
-        with pytest.raises(RunMismatch, match=rf"part of another measurement \(other {what.strip()}\); move"):
+        with pytest.raises(
+            RunMismatch, match=rf"belongs to another measurement \(different {what.strip()}\); move"
+        ):
             priority_field(**asked | change)
 
 
@@ -391,14 +393,17 @@ def test_a_field_is_kept_as_an_artefact(sgd, tmp_path):
     with pytest.raises(RunMismatch):
         PriorityField.load(tmp_path / "priority.safetensors", made_by="def")
     save_file({"values": torch.zeros(1)}, tmp_path / "foreign.safetensors")
-    with pytest.raises(DamagedArtefact, match="is not a priority field: it does not say its rule"):
+    with pytest.raises(DamagedArtefact, match="is not a priority field: its rule"):
         PriorityField.load(tmp_path / "foreign.safetensors")
 
 
 @pytest.mark.parametrize(
     ("groups", "complaint"),
     [
-        ({"third": "blocks.2.*"}, r"layer 'third' \(blocks\.2\.\*\) matches no parameter; there are blocks"),
+        (
+            {"third": "blocks.2.*"},
+            r"layer 'third' \(blocks\.2\.\*\) matches no parameter; the parameters are blocks",
+        ),
         ({"one": "blocks.0.*", "two": ["head.bias", "blocks.*.up.bias"]}, "is in layer 'one' and in 'two'"),
         ({}, "needs at least one layer"),
     ],
@@ -513,7 +518,7 @@ def test_the_gradient_rule_needs_learning_rates(sgd):
     foreign = Trajectory.of_files(
         {int(step): files for step, files in zip(sgd.trajectory.steps, sgd.trajectory.files, strict=True)}
     )
-    with pytest.raises(InvalidConfig, match="do not say their learning rates; use the path rule"):
+    with pytest.raises(InvalidConfig, match="do not record their learning rates; use the path rule"):
         priority_field(foreign, sgd.losses, GROUPS, train=sgd.events, rule="gradient")
     field = priority_field(foreign, sgd.losses, GROUPS, train=sgd.events, rule="path")
     np.testing.assert_allclose(field.values, measure(sgd, rule="path").values, rtol=1e-5)
@@ -581,7 +586,7 @@ def test_a_hugging_face_causal_language_model_is_measured(tmp_path):
 
 def test_a_folder_that_is_no_saved_model_is_refused(tmp_path):
     pytest.importorskip("transformers")
-    with pytest.raises(DamagedArtefact, match=r"has no config\.json, so it is no saved model; save"):
+    with pytest.raises(DamagedArtefact, match=r"has no config\.json, so it is not a saved model; save"):
         read_weights((tmp_path / "model.safetensors",))
 
 

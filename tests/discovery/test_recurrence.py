@@ -111,5 +111,5 @@ def test_supports_on_other_events_or_without_factors_are_refused():
         recurrence([some])
     with pytest.raises(InvalidConfig, match="run 1 has no factors"):
         recurrence([some, some.chosen(np.zeros(3, dtype=bool))])
-    with pytest.raises(InvalidConfig, match="2 events have a group, of 3; give each one"):
+    with pytest.raises(InvalidConfig, match="2 of 3 events have a group; give each one"):
         recurrence([some, some], within=np.zeros(2, dtype=int))

@@ -78,5 +78,5 @@ def test_hostile_descriptions_are_data(run, getter, tmp_path):
 
 
 def test_the_task_of_a_run_is_not_executed_unless_it_is_named(hostile):
-    with pytest.raises(Exception, match="no file runs unasked"):
+    with pytest.raises(Exception, match="files run only if named"):
         open_runs([str(hostile[0])])

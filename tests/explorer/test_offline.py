@@ -18,7 +18,7 @@ def page(run, forest_run):
     opened = open_runs([str(run), str(forest_run)], bare=True)
     command = "quantascope explore " + " ".join(one.named for one in opened)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(offline, "BROKEN", ("force",))
+        patch.setattr(offline, "INTERVENTIONS", ("force",))
         return offline_page(Explorer(opened, command), ["346", "no number"])
 
 
@@ -78,7 +78,7 @@ def test_the_command_writes_a_file_tells_its_size_and_replaces_none(forest_run, 
     assert re.search(r"page  .*page\.html, \d\.\d MB", capsys.readouterr().out)
     before = file.read_bytes()
     assert main(arguments) == 2
-    assert "page.html is there; give another name, or --replace" in capsys.readouterr().err
+    assert "page.html already exists; give another name, or --replace" in capsys.readouterr().err
     assert file.read_bytes() == before
     views = embedded_answers(before)["/api/index"]["runs"][0]["views"]
     assert not views["claims"]["there"]
@@ -89,7 +89,7 @@ def test_the_command_writes_a_file_tells_its_size_and_replaces_none(forest_run, 
     [
         (["--html", "FOLDER/page.pdf"], "end it in .html"),
         (["--html", "FOLDER/none/page.html"], "there is no folder"),
-        (["--inputs", "7", "--no-browser"], "--inputs and --replace are for a file"),
+        (["--inputs", "7", "--no-browser"], "--inputs and --replace require --html FILE"),
     ],
 )
 def test_mistakes_are_answered_in_one_line(run, tmp_path, arguments, complaint, capsys):

@@ -116,7 +116,7 @@ def test_without_a_display_the_address_is_enough(forest_run, ended, found, monke
 
     monkeypatch.setattr(webbrowser, "get", get)
     assert main(["explore", str(forest_run)]) == 130
-    assert "there is no browser here; open the address yourself" in capsys.readouterr().err
+    assert "no browser was found; open the address yourself" in capsys.readouterr().err
 
 
 def test_other_machines_are_let_in_with_a_warning_and_a_token(forest_run, ended, capsys):

@@ -100,7 +100,7 @@ def test_a_program_that_a_run_brings_is_shown_and_never_executed(forged, getter,
     opened = open_runs([str(forged)])
     assert not opened[0].may_run
     assert "THOUSANDS" in opened[0].declared
-    with pytest.raises(InvalidConfig, match="no file runs unasked"):
+    with pytest.raises(InvalidConfig, match="files run only if named"):
         getter(Explorer(opened, ""))("runs/0/execute", input="7")
     assert not (tmp_path / "ran").exists()
 
@@ -130,5 +130,5 @@ def test_quanta_that_are_declared_without_a_decorator_are_found():
 def test_a_damaged_text_leaves_the_graph(forged, getter):
     (Path(forged) / "program.py").write_text("def")
     opened = open_runs([str(forged)])
-    with pytest.raises(InvalidConfig, match="is no Python"):
+    with pytest.raises(InvalidConfig, match="is not valid Python"):
         _ = opened[0].declared

@@ -25,8 +25,8 @@ from quantascope.runs.errors import InvalidConfig, QuantascopeError
         ("/api/runs/0/intervene?units=" + "%0A".join(f"ablate+L0.Q{n}" for n in range(9)), "has 9 lines"),
         ("/api/runs/0/intervene?units=explode+L0.Q0", "there is no intervention 'explode'"),
         ("/api/runs/0/intervene?units=ablate+L0.Q0&panel=balanced", "more than 4,096 inputs"),
-        ("/api/compare?runs=0", "1 runs are to be compared"),
-        ("/api/compare?runs=0,0", "2 runs are to be compared; give 2 to 6 different ones"),
+        ("/api/compare?runs=0", "1 runs cannot be compared"),
+        ("/api/compare?runs=0,0", "2 runs cannot be compared; give 2 to 6 different ones"),
     ],
 )
 def test_what_is_out_of_bounds_is_refused_in_one_line(explorer, target, complaint):

@@ -90,7 +90,7 @@ def test_a_foreign_host_is_refused(server, name):
 def test_a_foreign_origin_is_refused(server, origin):
     reply, body = ask(server, Origin=origin.format(server.server_address[1]))
     assert reply.status == 403
-    assert json.loads(body) == {"error": "pages of other sites may not ask"}
+    assert json.loads(body) == {"error": "requests from other sites are not allowed"}
     assert reply.headers["Access-Control-Allow-Origin"] is None
 
 

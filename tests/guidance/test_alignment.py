@@ -56,7 +56,7 @@ def test_the_map_preserves_lengths_and_is_the_identity_for_equal_widths():
 @pytest.mark.parametrize(
     ("blocks", "mapping", "says"),
     [
-        (2, None, "3 levels cannot guide 2 blocks one to one; say which block each level guides"),
+        (2, None, "3 levels cannot guide 2 blocks one to one; assign each level to a block"),
         (4, (0, 1), "give one block from 0 to 3 for each of the 3 levels"),
         (4, (0, 1, 4), "give one block from 0 to 3"),
     ],

@@ -51,7 +51,7 @@ def test_a_qmodel_is_taught_what_the_program_writes_and_a_network_what_the_task_
 
 def test_a_program_that_is_wrong_about_a_task_without_exceptions_is_still_refused(taught):
     strict = ProgramTask(taught.compiled, replace(taught.task, exceptions=False))
-    with pytest.raises(WrongAnswer, match="or `answer` of the task, or say that it has exceptions"):
+    with pytest.raises(WrongAnswer, match="or `answer` of the task, or declare that the task has exceptions"):
         strict.supervision(PANEL)
 
 
@@ -100,7 +100,7 @@ def test_a_network_may_learn_another_panel_than_its_teacher(taught, teacher, tmp
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"routing": "oracle"}, "no routing along answers that it does not write"),
+        ({"routing": "oracle"}, "does not route along answers that it does not write"),
         ({"batch": 101}, "batch = 101 of 100 examples"),
         ({"teacher.program": "mistaken_inflection:wrong", "only_right": True}, "leaves nothing to guide"),
     ],

@@ -88,7 +88,9 @@ def test_no_command_executes_a_program_that_a_run_names(name, kind, program, ran
 
 def test_the_remedy_is_named(forged, program, failing, tmp_path):
     for command in (("explain", forged), ("guide", "--teacher", forged, "--out", tmp_path / "new")):
-        assert f"no file runs unasked; look at it and give --program {forged / 'program.py'}" in failing(*command)
+        assert f"files run only if named; look at it and give --program {forged / 'program.py'}" in failing(
+            *command
+        )
         assert "is not the file that" in failing(*command, "--program", program)
         assert "there is no file" in failing(*command, "--program", tmp_path / "none.py")
 

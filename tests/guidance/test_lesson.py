@@ -67,11 +67,11 @@ def test_a_target_belongs_to_the_first_token_of_what_the_program_says(guidance):
 
 
 def test_tokens_that_do_not_match_the_program_are_refused(guidance):
-    with pytest.raises(InvalidConfig, match="targets for 7 events, and the answers have tokens for 2"):
+    with pytest.raises(InvalidConfig, match="targets for 7 events, but the answers have tokens for 2"):
         Lesson.in_tokens([[1, 6, 2]], [[[5], [3]]], guidance)
     with pytest.raises(InvalidConfig, match="give each at least one"):
         Lesson.in_tokens([[1, 6, 2]], [[[5], []]])
-    with pytest.raises(InvalidConfig, match="targets for 7 events, and number 7 is asked for"):
+    with pytest.raises(InvalidConfig, match="targets for 7 events, but index 7 was given"):
         guidance.at(torch.tensor([0, 7]))
     with pytest.raises(InvalidConfig, match="choose among answered examples"):
         Lesson(EVENTS, 3, guidance).at(torch.tensor([0]))

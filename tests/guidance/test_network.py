@@ -170,7 +170,7 @@ def test_a_second_call_reads_and_a_changed_file_is_another_network(
     own.write_text(OWN + "# another\n")
     assert "belongs to another config (model.digest: " in failing(*command)
     old = OwnNetwork.named(f"{own}:model").model_copy(update={"digest": "0" * 16})
-    with pytest.raises(RunMismatch, match="has changed since the config was made with it"):
+    with pytest.raises(RunMismatch, match="has changed since the config was made"):
         build_network(old, find_task(program), seed=0)
 
 
@@ -180,7 +180,7 @@ def test_a_second_call_reads_and_a_changed_file_is_another_network(
         ("Normed", "what its blocks add does not make its logits"),
         ("Short", "give what each of its 3 blocks adds at every valid token"),
         ("narrow", "and a column for each token"),
-        ("broken", "raises ValueError: no such thing; mend the file"),
+        ("broken", "raises ValueError: no such thing; fix the file"),
         ("built", "is a Linear, which no seed reaches any more; write a function of the task"),
         ("plain", "returns a Linear, not a torch module with depth, width, run"),
         ("unadapted", "returns a GPT2LMHeadModel; return quantascope.adapt"),

@@ -53,7 +53,7 @@ def test_a_device_that_is_not_there_is_refused_with_the_reason(monkeypatch):
     assert "mps is not available here: this torch build has no MPS;" in refusal("mps")
     monkeypatch.setattr(torch.backends.mps, "is_built", lambda: True)
     monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
-    assert "mps is not available here: torch finds no GPU of Apple;" in refusal("mps")
+    assert "mps is not available here: torch finds no Apple GPU;" in refusal("mps")
 
 
 @pytest.mark.parametrize(

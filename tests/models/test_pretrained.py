@@ -172,7 +172,7 @@ DAMAGES = {
         lambda folder: (folder / "config.json").write_text("{"),
         "holds no causal",
     ),
-    "config of a list": (lambda folder: (folder / "config.json").write_text("[]"), "it is no JSON object"),
+    "config of a list": (lambda folder: (folder / "config.json").write_text("[]"), "it is not a JSON object"),
     "config of no model": (lambda folder: (folder / "config.json").write_text("{}"), "holds no causal"),
     "config of another model": (
         lambda folder: (folder / "config.json").write_text(json.dumps({"model_type": "bert_of_mine"})),
@@ -180,7 +180,7 @@ DAMAGES = {
     ),
     "no config": (
         lambda folder: (folder / "config.json").unlink(),
-        "so it is no saved model",
+        "so it is not a saved model",
     ),
 }
 

@@ -214,7 +214,7 @@ def test_models_that_have_no_adapter_say_what_there_is():
         adapt(transformers.OPTForCausalLM(other))
     with pytest.raises(InvalidConfig, match=r"Linear, which has no config\.model_type, has no adapter"):
         adapt(nn.Linear(2, 2))
-    with pytest.raises(InvalidConfig, match="GPT2Model is no whole language model; load it with Auto"):
+    with pytest.raises(InvalidConfig, match="GPT2Model is not a full language model; load it with Auto"):
         adapt(build("gpt2").transformer)
     model = adapt(build("gpt2"))
     with pytest.raises(InvalidConfig, match="there is no block 3 to resume at; give 0 to 2"):

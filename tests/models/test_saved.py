@@ -42,7 +42,7 @@ def test_a_network_of_a_users_own_is_saved_and_read_back(tmp_path):
     ("tensors", "says"),
     [
         ({"weight": torch.zeros(2, 3)}, "'bias' is missing"),
-        ({"weight": torch.zeros(2, 3), "bias": torch.zeros(2), "x": torch.zeros(1)}, "'x' belongs to no part"),
+        ({"weight": torch.zeros(2, 3), "bias": torch.zeros(2), "x": torch.zeros(1)}, "'x' is not part"),
         ({"weight": torch.zeros(3, 2), "bias": torch.zeros(2)}, r"'weight' is torch.float32 \[3, 2\], not"),
         ({"weight": torch.zeros(2, 3).double(), "bias": torch.zeros(2)}, "'weight' is torch.float64"),
         (

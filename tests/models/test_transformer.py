@@ -107,7 +107,7 @@ def test_a_seed_makes_the_network_and_leaves_the_global_generator_alone():
 
 
 def test_heads_that_do_not_divide_the_width_are_refused():
-    with pytest.raises(ValidationError, match="width 32 does not split into 5 heads"):
+    with pytest.raises(ValidationError, match="width 32 is not divisible by 5 heads"):
         TransformerConfig(heads=5)
 
 

@@ -113,7 +113,7 @@ def the_type_of_a_value(p, state):
         (a_constant_in_a_closure, "is given 'given' at {place} computed otherwise than on input 0"),
         (one_of_two_values_of_a_quantum, "is given 'given' at {place} computed otherwise than on input 0"),
         (another_computation, "is given 'given' at {place} computed otherwise than on input 0"),
-        (a_plain_branch, "goes on with a guard at {place}, and with WORD on input 0"),
+        (a_plain_branch, "continues with a guard at {place}, but with WORD on input 0"),
     ],
 )
 def test_a_choice_that_outlives_its_guard_is_refused(say, says):
@@ -121,7 +121,7 @@ def test_a_choice_that_outlives_its_guard_is_refused(say, says):
         Program().compile(say)
     assert "on input 5: " in str(caught.value)
     assert re.search(re.escape(says).replace(r"\{place\}", r"\S*test_choices\.py:\d+"), str(caught.value))
-    assert "; use what is chosen under a guard inside its" in str(caught.value)
+    assert "; use a value chosen under a guard only inside its" in str(caught.value)
 
 
 @pytest.mark.parametrize("say", [an_exception, the_type_of_a_value])

@@ -83,7 +83,7 @@ def test_advice_fits_what_was_written(say, says):
 
 
 def test_tuples_of_one_recipe_have_one_length():
-    with pytest.raises(v.EscapedValue, match=r"on input 1: .* at .*:\d+ has 2 parts, and 1 on input 0;"):
+    with pytest.raises(v.EscapedValue, match=r"on input 1: .* at .*:\d+ has 2 parts, but 1 on input 0;"):
         compiled(lambda pair, triple: total(pair) + sum(triple), pair=lambda number: (1,) * (1 + number % 2))
 
 
@@ -95,7 +95,7 @@ def test_equal_outputs_of_several_types_are_refused_by_name(outputs):
     tokens = {*map(str, outputs), "."}
     entry = registry.entry(audit=[0, 1], vocabulary=sorted(tokens), end=".")
     program = entry(lambda state: word(mixed(state.source), state.source + 2 * state.position))
-    with pytest.raises(v.MixedOutputs, match=r"quantum MIXED, on input 1.*, which are equal but not the same"):
+    with pytest.raises(v.MixedOutputs, match=r"quantum MIXED, on input 1.*, which are equal but not identical"):
         compile_program(program)
 
 

@@ -66,7 +66,7 @@ def predict(state):
     ("body", "kind", "says"),
     [
         ("hash(WORDS[number]) % 8", v.HiddenInput, "called alone in another process, finds"),
-        ("list(NAMES).index(WORDS[number])", v.HiddenInput, "no order of a set"),
+        ("list(NAMES).index(WORDS[number])", v.HiddenInput, "no set order"),
         ("number + 0 * int(time.time())", v.AmbientInput, "quantum RESULT, on input 0: reads the clock at "),
         ("number + 0 * datetime.date.today().year", v.AmbientInput, "reads the clock at "),
         ("number + 0 * len(os.environ.get('USER', ''))", v.AmbientInput, "reads the environment at "),
@@ -91,9 +91,9 @@ def test_another_process_agrees_with_a_program_from_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ("if os.environ['TZ'] == 'UTC-14': os._exit(3)", "ends that process with code 3"),
+        ("if os.environ['TZ'] == 'UTC-14': os._exit(3)", "exits with code 3"),
         ("if os.environ['TZ'] == 'UTC-14': raise OSError('none')", "mine.py cannot be imported: OSError"),
-        ("while os.environ['TZ'] == 'UTC-14': pass", "tells nothing for 0.5 seconds"),
+        ("while os.environ['TZ'] == 'UTC-14': pass", "gives no sign of progress for 0.5 seconds"),
     ],
 )
 def test_a_file_that_fails_in_another_process_ends_in_one_line(tmp_path, monkeypatch, more, says):
@@ -140,7 +140,7 @@ def test_a_traced_value_inside_an_opaque_object_is_refused():
             cause = s.cause(state.source)
             return s.word(s.half(cause), s.result(state.source, hide(cause)))
 
-        with pytest.raises(v.EscapedValue, match="a value of CAUSE is held by something"):
+        with pytest.raises(v.EscapedValue, match="a value of CAUSE is held by an object"):
             compile_program(s.program(say))
 
 
@@ -151,7 +151,7 @@ def test_a_lifted_function_that_uses_a_traced_value_by_itself_is_refused():
         cause = s.cause(state.source)
         return s.word(s.half(cause), s.result(lift(lambda number: number + cause, state.source)))
 
-    with pytest.raises(v.EscapedValue, match="a value of CAUSE is held by something"):
+    with pytest.raises(v.EscapedValue, match="a value of CAUSE is held by an object"):
         compile_program(s.program(say))
 
 
@@ -166,5 +166,5 @@ def test_a_block_that_is_left_by_a_hidden_choice_is_refused():
                 s.result(half)
         return s.word(half, 0)
 
-    with pytest.raises(v.EscapedChoice, match="no open guard shows"):
+    with pytest.raises(v.EscapedChoice, match="not made by an open guard"):
         compile_program(s.program(say))

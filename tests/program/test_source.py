@@ -106,10 +106,10 @@ def test_a_byte_order_mark_and_windows_line_ends_are_fine(write, change):
         ("return word(''.join([size(state.source)]))", "", "mine.py:23: sequence item 0: expected str"),
         ("import copy\nreturn word(copy.copy(size(state.source)))", "", "of SIZE is copied at mine.py:24"),
         (None, "unknown_name", "cannot be imported: NameError at mine.py:13: name 'unknown_name' is not defined"),
-        (None, "import sys; sys.exit(1)", "cannot be imported: SystemExit at mine.py:13: 1; mend the file"),
+        (None, "import sys; sys.exit(1)", "cannot be imported: SystemExit at mine.py:13: 1; fix the file"),
         (None, "while", "cannot be imported: SyntaxError: invalid syntax (mine.py, line 13)"),
         (None, "@registry.quantum('A', output_cardinality=1)\ndef a(n): yield n", "quantum A: is <function a"),
-        (None, "@registry.quantum('A', output_cardinality=1)\nasync def a(n): ...", "returns no value"),
+        (None, "@registry.quantum('A', output_cardinality=1)\nasync def a(n): ...", "does not return a value"),
         (None, "registry.entry(audit=itertools.count(), vocabulary='.', end='.')(print)", "more than 1,000,000"),
         (None, "other = registry.entry(audit=[1], vocabulary='.', end='.')(print)", "mine.py has 2 entries; name"),
     ],
@@ -121,11 +121,11 @@ def test_what_is_wrong_is_told_in_one_line(write, capsys, say, more, says):
 @pytest.mark.parametrize(
     ("output", "says"),
     [
-        ("float('nan')", "returns nan, which cannot be compared and counted"),
-        ("__import__('numpy').array([n, n])", "returns a ndarray, which cannot be compared"),
-        ("iter([n])", "returns a list_iterator, which cannot be compared"),
-        ("object()", "returns a object, which cannot be compared"),
-        ("{n}", "returns a set, which cannot be compared"),
+        ("float('nan')", "returns nan, which cannot be hashed or compared"),
+        ("__import__('numpy').array([n, n])", "returns a ndarray, which cannot be hashed or compared"),
+        ("iter([n])", "returns a list_iterator, which cannot be hashed or compared"),
+        ("object()", "returns a object, which cannot be hashed or compared"),
+        ("{n}", "returns a set, which cannot be hashed or compared"),
     ],
 )
 def test_an_output_that_cannot_be_told_from_others(write, capsys, output, says):
@@ -184,11 +184,11 @@ def training(name, *more):
     [
         (
             "answer=predict.write", 'answer=lambda n: ("high" if n >= 3 else "low", ".")',
-            "on input 3: the program writes 'low .', and the answer of its task is 'high .'; mend the program",
+            "on input 3: the program writes 'low .', but the answer of its task is 'high .'; fix the program",
         ),
         (
             "answer=predict.write", 'answer=lambda n: ("high" if n >= 5 else "low", *"." * (n // 8 + 1))',
-            "on input 8: the program writes 'high .', and the answer of its task is 'high . .'",
+            "on input 8: the program writes 'high .', but the answer of its task is 'high . .'",
         ),
         ("answer=predict.write", "answer=lambda n: 1 // n", "`answer` of input 0 raises ZeroDivisionError"),
         ("answer=predict.write", "answer=lambda n: None", "`answer` of input 0 raises TypeError"),
@@ -216,6 +216,6 @@ def test_a_value_that_the_audit_did_not_show_is_not_silently_left_untaught(write
     text = text.replace('"SIZE", output_cardinality=2', '"SIZE", output_cardinality=9').replace(
         'size: ["low", "high"][size]', 'size: ["low", "high"][size > 4]'
     )
-    says = "quantum SIZE, on input 0: finds on panel 'training' what the audit domain does not show"
+    says = "quantum SIZE, on input 0: has an output on panel 'training' that the audit domain does not show"
     assert says in complaint(capsys, *training(write(text=text)))
     assert not (tmp_path / "run").exists()

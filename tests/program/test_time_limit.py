@@ -203,7 +203,7 @@ def test_a_quantum_that_ends_on_its_own_arguments_only_is_told_so():
         lambda parity, number: ["even", "odd"][sum(1 for _ in iter(lambda: parity != number % 2, False)) or parity]
     )
     entry = registry.entry(audit=[1, 2], vocabulary=["even", "odd"], end="odd", longest=3)
-    with pytest.raises(v.NeverEnds, match=r"with the output of another quantum replaced .*; let it end whatever"):
+    with pytest.raises(v.NeverEnds, match=r"with the output of another quantum replaced .*; make it terminate"):
         compile_program(
             entry(lambda state: word(parity(state.source + state.position), state.source + state.position))
         )
@@ -231,7 +231,7 @@ VALUE = """
     "method", ["def __repr__(self): raise ValueError", "def __repr__(self): return 'x' * 10**6"]
 )
 def test_a_value_that_cannot_be_shown_is_told_in_one_short_line(write, capsys, method):
-    assert "cannot be compared" in complaint(capsys, "compile", write(VALUE.format(method=method)))[0]
+    assert "cannot be hashed or compared" in complaint(capsys, "compile", write(VALUE.format(method=method)))[0]
 
 
 def test_a_comparison_that_raises_is_told_with_its_line(write, capsys):
@@ -239,7 +239,7 @@ def test_a_comparison_that_raises_is_told_with_its_line(write, capsys):
         "class Value(int):\n    def __eq__(self, other): raise BaseException('no')\n    __hash__ = int.__hash__\n"
     )
     line, _ = complaint(capsys, "compile", write("return Value()", text))
-    assert "quantum PARITY, on input 2: returns a Value, which cannot be compared" in line
+    assert "quantum PARITY, on input 2: returns a Value, which cannot be hashed or compared" in line
 
 
 def test_a_quantum_is_named_in_printable_letters():

@@ -214,15 +214,15 @@ def branches(sketch):
     return {
         "an if": (lambda s: word(1 if size(s.source) == 1 else 0), "of SIZE decides a branch outside `when`"),
         "a while": (lambda s: next(w for w in WORDS if size(s.source) > 0), "decides a branch outside `when`"),
-        "int()": (lambda s: word(1 if int(size(s.source)) else 0), "of SIZE is made a plain int"),
-        "float()": (lambda s: float(size(s.source)), "is made a plain float"),
-        "an index": (lambda s: WORDS[size(s.source)], "is made a plain integer"),
-        "a key": (lambda s: table[size(s.source)], "is made a plain key"),
-        "range()": (lambda s: range(size(s.source)), "is made a plain integer"),
-        "len()": (lambda s: len(lift(str, size(s.source))), "is measured by len()"),
+        "int()": (lambda s: word(1 if int(size(s.source)) else 0), "of SIZE is converted to a plain int"),
+        "float()": (lambda s: float(size(s.source)), "is converted to a plain float"),
+        "an index": (lambda s: WORDS[size(s.source)], "is converted to a plain integer"),
+        "a key": (lambda s: table[size(s.source)], "is used as a plain key"),
+        "range()": (lambda s: range(size(s.source)), "is converted to a plain integer"),
+        "len()": (lambda s: len(lift(str, size(s.source))), "is passed to len()"),
         "in": (lambda s: "1" in lift(str, size(s.source)), "is searched with `in`"),
-        "str()": (lambda s: str(size(s.source)), "is made a plain string"),
-        "an f-string": (lambda s: f"{size(s.source)}", "is made a plain string"),
+        "str()": (lambda s: str(size(s.source)), "is converted to a plain string"),
+        "an f-string": (lambda s: f"{size(s.source)}", "is converted to a plain string"),
         "a loop": (loop, "decides how often a loop runs"),
         "the input": (lambda s: word(0 if s.source < 5 else 1), "of the input decides a branch"),
     }
@@ -253,7 +253,7 @@ def test_an_escape_that_the_program_catches_is_told_all_the_same(sketch):
         except Exception:
             return sketch.word(size)
 
-    complaint(v.EscapedValue, lambda: sketch.saying(say), "is made a plain int")
+    complaint(v.EscapedValue, lambda: sketch.saying(say), "is converted to a plain int")
 
 
 def test_a_guard_used_outside_its_block(sketch):
@@ -275,7 +275,7 @@ def test_a_branch_that_tracing_changes_is_found_by_the_plain_run(sketch):
 
     complaint(
         v.EscapedValue, lambda: sketch.saying(say),
-        "on input 0", "WORD", "OTHER", "traced values", "type()",
+        "on input 0", "WORD", "OTHER", "traced run", "type()",
     )  # fmt: skip
 
 
@@ -286,7 +286,7 @@ def test_an_argument_that_tracing_changes_is_not_taken_for_chance(sketch):
 
     complaint(
         v.EscapedValue, lambda: sketch.saying(say),
-        "quantum WORD, on input 5", "returns 'high', than on plain ones, where it returns 'low'",
+        "quantum WORD, on input 5", "returns 'high', than in a plain run, where it returns 'low'",
     )  # fmt: skip
 
 
@@ -301,7 +301,7 @@ def test_a_loop_whose_length_depends_on_a_value(sketch):
 
     complaint(
         v.EscapedValue, lambda: sketch.saying(say),
-        "on input 5", "has 2 parts, and 1 on input 0",
+        "on input 5", "has 2 parts, but 1 on input 0",
     )  # fmt: skip
 
 
@@ -324,7 +324,7 @@ def test_a_guard_without_a_quantum(sketch, value):
                 return sketch.word(sketch.size(state.source))
         return sketch.word(sketch.size(state.source))
 
-    complaint(v.UntracedGuard, lambda: sketch.saying(say), "is made by no quantum", ".py:")
+    complaint(v.UntracedGuard, lambda: sketch.saying(say), "does not come from a quantum", ".py:")
 
 
 def test_a_guard_that_mixes_in_the_input(sketch):
@@ -335,7 +335,7 @@ def test_a_guard_that_mixes_in_the_input(sketch):
                 return sketch.word(size)
         return sketch.word(size)
 
-    complaint(v.UntracedGuard, lambda: sketch.saying(say), "mixes in the input")
+    complaint(v.UntracedGuard, lambda: sketch.saying(say), "combines quanta with the input")
 
 
 def test_a_quantum_inside_a_quantum(sketch):
@@ -381,7 +381,7 @@ def test_chance_between_quanta(sketch):
         size = sketch.size(state.source)
         return other(size) if chance.random() < 0.5 else sketch.word(size)
 
-    complaint(v.NotDeterministic, lambda: sketch.saying(say, range(40)), "remove chance")
+    complaint(v.NotDeterministic, lambda: sketch.saying(say, range(40)), "remove randomness")
 
 
 def test_memory_in_a_quantum_that_sees_equal_arguments_again(sketch):

@@ -90,5 +90,5 @@ def test_two_replacements_at_once_are_refused(tiny_fit):
     events = Events.of([task.prompt_tokens(346), task.prompt_tokens(347)], [[4], [4]])
     with pytest.raises(InvalidConfig, match="replaced twice"):
         _ = replace_all(tiny_fit.model, events) | replace_one(tiny_fit.model, events, 0)
-    with pytest.raises(InvalidConfig, match="no intervention is asked for"):
+    with pytest.raises(InvalidConfig, match="no intervention is given"):
         preview(tiny_fit, "346", [])

@@ -364,7 +364,7 @@ def test_a_stored_q_model_runs_without_its_source(source, events, tmp_path):
     assert again.decode(["BOS", "7", "SEP"])
     with pytest.raises(InvalidConfig, match="'x' is not in the Q-model's vocabulary"):
         again.decode(["BOS", "x", "SEP"])
-    with pytest.raises(InvalidConfig, match="'7' is a text; give its symbols"):
+    with pytest.raises(InvalidConfig, match="'7' is a string; give a list of symbols"):
         again.decode("7")
     for length in (0, 20):
         with pytest.raises(InvalidConfig, match=f"a prompt of {length} symbols leaves no answer.* 1 to 19"):
@@ -407,9 +407,9 @@ def test_q_models_that_cannot_be_loaded_say_why(source, tmp_path):
     QModel(build(source), VOCABULARY).save(tmp_path, made_by="here")
     with pytest.raises(RunMismatch, match="made by config here, not by there"):
         QModel.load(tmp_path, made_by="there")
-    with pytest.raises(RunMismatch, match="speaks another vocabulary of 44 symbols, not the 3 asked for"):
+    with pytest.raises(RunMismatch, match="has another vocabulary of 44 symbols, not the expected 3"):
         QModel.load(tmp_path, vocabulary=("PAD", "BOS", "SEP"))
-    with pytest.raises(RunMismatch, match="reads 44 symbols and the vocabulary has 2"):
+    with pytest.raises(RunMismatch, match="reads 44 symbols but the vocabulary has 2"):
         QModel(build(source), ("PAD", "BOS"))
     whole = (tmp_path / "qmodel.safetensors").read_bytes()
     (tmp_path / "qmodel.safetensors").write_bytes(whole[:-10])

@@ -185,7 +185,7 @@ def test_what_is_missing_names_the_command_that_makes_it(tmp_path, source, tiny_
     with pytest.raises(DamagedArtefact, match="has no distilled Q-model; make it with quantascope fit"):
         read_fit(source, "distilled")
     factors, _ = read_factors(source)
-    with pytest.raises(InvalidConfig, match="kept no checkpoints to replay; train it anew with --set replays=200"):
+    with pytest.raises(InvalidConfig, match="has no checkpoints to replay; train it again with --set replays=200"):
         CheckpointReplay.of(bare, factors)
     nothing = factors.chosen(np.zeros(len(factors), dtype=bool))
     with pytest.raises(InvalidConfig, match=r"has no factors; lower the threshold"):

@@ -35,9 +35,9 @@ def test_tables_cannot_be_changed():
 @pytest.mark.parametrize(
     ("columns", "library", "complaint"),
     [
-        ({"a": [True, False]}, {"b": "b"}, "the library speaks of 'b'; there are only a"),
+        ({"a": [True, False]}, {"b": "b"}, "there is no column 'b' of the library; there are a"),
         ({"a": [True]}, {"a": "a"}, "column 'a' has 1 values for 2 events"),
-        ({"a": ["x", "y"]}, {"a": "a"}, "column 'a' is no truth value; put {} into its phrase 'a'"),
+        ({"a": ["x", "y"]}, {"a": "a"}, "column 'a' is not Boolean; put {} into its phrase 'a'"),
         ({"a": [True, False], "b": [True, True]}, {"a": "same", "b": "same"}, "two atoms are named 'same'"),
     ],
 )

@@ -181,7 +181,7 @@ def test_an_address_that_is_none_is_refused(address):
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"), [({"workers": 2}, "leave --workers out"), ({"threads": 0}, "at least 1")]
+    ("asked", "message"), [({"workers": 2}, "leave out --workers"), ({"threads": 0}, "at least 1")]
 )
 def test_what_a_cluster_cannot_be_asked_is_refused(asked, message):
     with pytest.raises(InvalidConfig, match=message):

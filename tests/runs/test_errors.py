@@ -17,7 +17,7 @@ ADVICE = {
     errno.EROFS: "cannot be changed",
     errno.EMFILE: "open files",
     errno.ENAMETOOLONG: "shorter",
-    errno.ENOENT: "folder that is there",
+    errno.ENOENT: "existing folder",
     errno.EIO: "disk",
 }
 

@@ -104,7 +104,7 @@ def test_a_file_that_may_not_be_read_is_called_unreadable_and_nobody_is_told_to_
         patched.setattr("os.open", denied)
         for read in (read_json, lambda file: is_run(file.parent), lambda file: read_tensors(file, made_by=None)):
             with pytest.raises(
-                UnreadableFile, match=r"cannot read .*config\.json: Permission denied; mend"
+                UnreadableFile, match=r"cannot read .*config\.json: Permission denied; fix"
             ) as told:
                 read(tmp_path / "config.json")
             assert "move" not in str(told.value)

@@ -31,7 +31,9 @@ def test_points_without_a_finite_positive_loss_are_left_out(rng):
     ("x", "loss"), [([1.0, 2.0], [1.0, 1.0]), ([1.0] * 3, [1.0, 2.0, 3.0]), ([1.0, 2.0, 3.0], [1.0, np.nan, 2.0])]
 )
 def test_fewer_than_three_sizes_are_refused(x, loss):
-    with pytest.raises(InvalidConfig, match=r"power law through \d different sizes says nothing; give at least 3"):
+    with pytest.raises(
+        InvalidConfig, match=r"power law through \d different sizes is not determined; give at least 3"
+    ):
         fit_power_law(x, loss)
 
 

@@ -173,7 +173,7 @@ def test_factors_of_a_field_that_fails_are_named_with_a_warning(source, monkeypa
     assert facts["reliable"]
     assert subject_of(source, units="factors").warning is None
     monkeypatch.setattr(subjects, "read_factors", lambda source: (factors, facts | {"reliable": False}))
-    assert "no quanta" in subject_of(source, units="factors").warning
+    assert "not quanta" in subject_of(source, units="factors").warning
 
 
 def test_a_run_without_any_factor_is_refused(source):
@@ -198,7 +198,7 @@ def test_gates_of_a_compiled_q_model_are_named_by_its_program(program, tmp_path,
     assert names["END"]["description"] in ("STAGE=end", "END")
     assert names["WORD"]["f1"] > 0.95
     assert names["WORD"]["tells"]
-    with pytest.raises(InvalidConfig, match="is described in its program's words"):
+    with pytest.raises(InvalidConfig, match="is described by its program"):
         find_subject(run, units="factors")
 
 

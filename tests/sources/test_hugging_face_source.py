@@ -102,10 +102,10 @@ def test_data_are_remembered_and_must_stay_as_they_were(gpt2, tmp_path):
     ("content", "complaint"),
     [
         ('{"prompt": "a:"}\n', "has columns prompt, and no answer; add it"),
-        ('{"prompt": "a:", "answer": 3}\n', "row 1 of .* is no pair of texts"),
+        ('{"prompt": "a:", "answer": 3}\n', "row 1 of .* is not a pair of texts"),
         ('{"prompt": "", "answer": "b"}\n', "row 1 of .* has an empty prompt or answer; leave it out"),
         ("not json\n", "holds no JSON lines of prompt and answer"),
-        ("", "has columns , and no prompt|has no rows|is empty"),
+        ("", "has columns , but no prompt|has no rows|is empty"),
         ('{"prompt": "a:", "answer": "b"}\n' * 29, "29 examples are too few to hold some out; give at least 30"),
         ('{"prompt": "a:", "answer": "b", "panel": "test"}\n', "names test; one must be training"),
     ],

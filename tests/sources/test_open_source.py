@@ -32,7 +32,7 @@ def test_a_file_without_a_name_is_refused(digits, refused):
     ("name", "complaint"),
     [
         ("number", "is int, not a Source; build one with quantascope.module_source"),
-        ("broken", "raises ValueError: no such thing; mend the file"),
+        ("broken", "raises ValueError: no such thing; fix the file"),
         ("nothing", "does not define 'nothing'; it defines"),
     ],
 )
@@ -59,7 +59,7 @@ def test_a_place_that_is_not_there_is_refused(refused, tmp_path):
 
 def test_checkpoints_without_data_are_refused(gpt2, refused, tmp_path):
     folder = shutil.copytree(gpt2 / "checkpoints", tmp_path / "checkpoints")
-    assert "say what they were trained on with --data FILE" in refused("discover", folder)
+    assert "give their training data with --data FILE" in refused("discover", folder)
     assert "give a .txt, .jsonl or .parquet file" in refused("discover", folder, "--data", tmp_path / "none.txt")
     (tmp_path / "pairs.csv").write_text("a,b\n")
     assert "give .txt, .jsonl or .parquet" in refused("discover", folder, "--data", tmp_path / "pairs.csv")
@@ -117,8 +117,8 @@ def test_a_property_table_of_other_events_is_refused(fitted, refused, tmp_path):
     same = f"and the source has {events['calibration']}; give a table of the same events in the same order"
     assert f"has 2 events of panel 'calibration', {same}" in said(f"{tmp_path}/words.py:table")
     assert "returns int; let it return quantascope.Properties" in said(f"{tmp_path}/words.py:number")
-    assert "raises KeyError: 'no'; mend the file" in said(f"{tmp_path}/words.py:broken")
-    assert "is no function; write def five(inputs) -> Properties" in said(f"{tmp_path}/words.py:five")
+    assert "raises KeyError: 'no'; fix the file" in said(f"{tmp_path}/words.py:broken")
+    assert "is not a function; write def five(inputs) -> Properties" in said(f"{tmp_path}/words.py:five")
     pl.DataFrame({"panel": ["calibration"] * 3, "x": [True, False, True]}).write_parquet(tmp_path / "few.parquet")
     assert f"has 3 events of panel 'calibration', {same}" in said(tmp_path / "few.parquet")
     pl.DataFrame({"panel": ["other"], "x": [True]}).write_parquet(tmp_path / "other.parquet")
@@ -213,4 +213,4 @@ def test_a_run_of_another_kind_is_refused(refused, tmp_path):
     about = {"format": 2, "kind": "forest", "config": {}, "made_with": {}}
     write_record(tmp_path / "config.json", about, made_by="x")
     err = refused("discover", tmp_path)
-    assert "is a run of 'forest', which is no source; make one with quantascope train TASK" in err
+    assert "is a run of 'forest', which is not a source; make one with quantascope train TASK" in err

@@ -39,5 +39,5 @@ def test_weights_of_other_events_are_refused(tiny_config, tmp_path):
 
 
 def test_intervals_that_do_not_divide_the_steps_are_refused(tiny_config):
-    with pytest.raises(InvalidConfig, match="24 steps do not divide into 7 intervals"):
+    with pytest.raises(InvalidConfig, match="24 steps are not divisible into 7 intervals"):
         retrainable_source(tiny_config.model_copy(update={"intervals": 7}))

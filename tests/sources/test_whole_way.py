@@ -82,7 +82,7 @@ def test_a_task_in_a_file_goes_the_whole_way_when_it_is_named(reversal, done):
 def test_no_file_of_a_run_is_executed_unless_it_is_named_and_unchanged(reversal, refused, tmp_path):
     folder, task = reversal
     err = refused("discover", folder)
-    assert "no file runs unasked" in err
+    assert "files run only if named" in err
     assert f"--task {task}" in err
     changed = tmp_path / "reversal.py"
     changed.write_text((folder / "task.py").read_text() + "\nprint('I run')\n")

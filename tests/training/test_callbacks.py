@@ -198,7 +198,7 @@ def test_a_second_fit_with_the_same_callback_goes_on(tmp_path):
 def test_a_resumed_run_does_not_replace_what_another_model_kept(tmp_path):
     fit_lightning(tmp_path / "one", 4)
     fit_lightning(tmp_path / "other", 2, module=Module(seed=1))
-    with pytest.raises(InvalidConfig, match="of the model is not that in"):
+    with pytest.raises(InvalidConfig, match="of the model differs from"):
         fit_lightning(tmp_path / "one", 4, resume=tmp_path / "other" / "step=2.ckpt")
     assert Trajectory.open(tmp_path / "one" / "run").steps.tolist() == [0, 2, 4]
 

@@ -53,7 +53,7 @@ def test_a_recorder_keeps_every_so_many_steps(tmp_path):
         (0, "cannot keep a checkpoint every 0 steps; give at least 1"),
         (5.0, r"5\.0 is no number of steps; give an integer"),
         ([0, 2.5], r"\[0, 2\.5\] is no number of steps"),
-        ([], "there are no steps at which to keep a checkpoint; name at least one"),
+        ([], "there are no steps at which to save a checkpoint; name at least one"),
     ],
 )
 def test_an_impossible_schedule_is_refused(steps, complaint):
@@ -91,7 +91,7 @@ def test_a_run_is_taken_up_with_the_rates_that_its_last_checkpoint_says(tmp_path
 
 
 def test_another_model_step_or_mass_is_not_taken_up(tmp_path, recorded):
-    with pytest.raises(InvalidConfig, match=r"'bias' of the model is not that in .*step-00000010"):
+    with pytest.raises(InvalidConfig, match=r"'bias' of the model differs from .*step-00000010"):
         Recorder(nn.Linear(1, 1), tmp_path, steps=5, at=10)
     with pytest.raises(InvalidConfig, match="up to step 10 already; name another folder, or remove those after"):
         Recorder(recorded, tmp_path, steps=5, at=5)
@@ -152,7 +152,7 @@ def test_files_that_are_no_shards_of_one_checkpoint_are_not_merged(tmp_path):
     (tmp_path / "step-1").mkdir()
     for name in ("raw", "averaged"):
         save_file({"weight": torch.zeros(1)}, tmp_path / "step-1" / f"{name}.safetensors")
-    with pytest.raises(DamagedArtefact, match="both hold 'weight', so they are no shards of one checkpoint"):
+    with pytest.raises(DamagedArtefact, match="both hold 'weight', so they are not shards of one checkpoint"):
         Trajectory.open(tmp_path).load(0)
 
 
@@ -168,7 +168,7 @@ def test_other_peoples_checkpoints_have_no_learning_rates(tmp_path):
         save_file({"weight": torch.full((1,), float(step))}, tmp_path / f"model_step{step}.safetensors")
     trajectory = Trajectory.open(tmp_path)
     assert trajectory.load(1)["weight"].item() == 5.0
-    with pytest.raises(InvalidConfig, match="do not say their learning rates; use the path rule"):
+    with pytest.raises(InvalidConfig, match="do not record their learning rates; use the path rule"):
         _ = trajectory.learning_rate_mass
 
 

@@ -1,4 +1,4 @@
-"""When functions are acquired, how sharply, in what order, and what loss that order implies."""
+"""Acquisition of functions: their times, sharpness and order, and the loss that this order implies."""
 
 from quantascope.acquisition.clock import ClockFit, fit_clock, rank_correlation
 from quantascope.acquisition.forecast import Forecast, forecast, simulate_modes, simulate_tasks

@@ -46,7 +46,7 @@ def fit_clock(
 
 def rank_correlation(step: Float[np.ndarray, " functions"], other: Float[np.ndarray, " functions"]) -> float:
     """Spearman correlation over the acquired functions; zero if a side is constant, NaN for fewer than two."""
-    from scipy import stats  # here, for it takes long to import
+    from scipy import stats  # imported here because it is slow to import
 
     seen = np.isfinite(step)
     if seen.sum() < 2:

@@ -1,4 +1,4 @@
-"""What was measured on the networks of a run while they learned."""
+"""The measurements on a run's networks during training."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,7 +36,7 @@ class LearningCurves:
 
     @cached_property
     def loss(self) -> Float[np.ndarray, "evaluations *networks"]:
-        """Held-out loss weighted by how often each task is asked, in bits."""
+        """Held-out loss weighted by query probability, in bits."""
         return self.task_loss.astype(float) @ self.forest.task_probability
 
     @property
@@ -70,7 +70,7 @@ class LearningCurves:
         return acquisition_times(self.step, self.coefficient)
 
     def summary(self) -> dict[str, int | float]:
-        """What became of one network, in four numbers."""
+        """The outcome of one network in four numbers."""
         return {
             "steps": self.config.training.steps,
             "tasks": len(self.forest.tasks),

@@ -1,8 +1,8 @@
-"""How well Q-dynamics foretells when functions are acquired that it was not fitted to.
+"""Measures how well Q-dynamics predicts acquisition times that it was not fitted to.
 
-The simulator gives times in units of its own. That one unit is fitted on half of the functions; the other
-half is foretold. Then the halves change places, so that every function is foretold once. Compared are demand
-alone (κ = 1) and demand over conditional complexity.
+The simulator has its own time unit. The unit is fitted on half of the functions and used to predict the other
+half. Then the halves are swapped, so that every function is predicted once. Demand alone (κ = 1) is compared with
+demand over conditional complexity.
 """
 
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ FEWEST = 4
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """Foretold acquisition steps, the root-mean-square error of their logarithm, and the rank correlation.
+    """Predicted acquisition steps, the root-mean-square error of their logarithm, and the rank correlation.
 
-    The correlation is that of the simulated times: ranks need no unit, so nothing is fitted for them.
+    The correlation uses the simulated times: ranks need no unit, so nothing is fitted.
     """
 
     step: Float[np.ndarray, " functions"]
@@ -35,10 +35,10 @@ def forecast(
     *,
     split_seed: int = 0,
 ) -> Forecast:
-    """Foretell each half of the acquired functions with the time unit of the other half.
+    """Predict each half of the acquired functions with the time unit of the other half.
 
-    Functions that were never acquired are foretold with the unit of all others; there is no error to measure on
-    them. With fewer than four acquired functions all is undefined (NaN).
+    Functions that were never acquired are predicted with the unit of all others and have no error. With fewer than
+    four acquired functions, everything is undefined (NaN).
 
     >>> simulated = np.array([1.0, 2.0, 3.0, 4.0])
     >>> exact = forecast(50 * simulated, simulated)

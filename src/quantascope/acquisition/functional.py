@@ -1,4 +1,4 @@
-"""How much of a target function a network computes, measured on a panel (paper, appendix B).
+"""Measures how much of a target function a network computes on a panel (paper, appendix B).
 
 Predictions are expectations m = 2p − 1 of the label ±1. The functional coefficient is the slope of m against
 the centred target; a network that only knows the marginal of a biased target (a NAND is true 3/4 of the time)

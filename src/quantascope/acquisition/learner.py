@@ -1,7 +1,6 @@
 """Learning a forest: the run that every HSP claim is made of.
 
-A cohort learns as one network does, from the same batches; a network of it that diverges is lost for good while
-the others go on.
+The networks of a cohort learn from the same batches; a network that diverges is dropped while the others continue.
 """
 
 import math
@@ -43,7 +42,7 @@ METRICS = "metrics.parquet"
 
 
 def prepare(config: Learner, device: torch.device = CPU) -> Panel:
-    """The panel of a run; refuses what cannot be built before anything is written."""
+    """The panel of a run; raises for impossible settings before anything is written."""
     networks, forest = config.networks, config.forest
     parameters = sum(network.parameter_count(forest.sensors, len(forest.tasks)) for network in networks)
     activations = config.batch_size * (forest.sensors + sum(n.width * (n.hidden_layers + 2) for n in networks))
@@ -66,10 +65,10 @@ def learn(
     *,
     device: str | torch.device = CPU,
 ) -> LearningCurves:
-    """Train, or take up, or just read the run of this config at `path`, on a device.
+    """Train, resume or load the run of this config at `path`, on a device.
 
-    A network alone in its cohort that diverges is an outcome, as it is among others: all its measurements are
-    NaN. If all of several diverge, or the one of an `HSPLearner`, the settings are to blame.
+    The divergence of a single network in a cohort is a valid outcome: its measurements are NaN. If all of several
+    networks diverge, or the network of an `HSPLearner`, an error is raised.
     """
     where = find_device(device)
     panel = None if (path / METRICS).exists() else prepare(config, where)
@@ -88,11 +87,13 @@ def learn(
 
 
 def read_curves(path: Path) -> LearningCurves:
-    """What was measured in the run of one network at `path`, which must be complete."""
+    """Load the measurements of a finished run of one network at `path`."""
     config = read_run(path).parse(HSPLearner, make="quantascope train hsp")
     file = path / METRICS
     if not file.exists():
-        raise DamagedArtefact(f"{path} is not trained to its end; quantascope train hsp --out {path} resumes it")
+        raise DamagedArtefact(
+            f"the training of {path} is not finished; quantascope train hsp --out {path} resumes it"
+        )
     kept = History.load(file, made_by=config.hash(), values=("loss", "coefficient"))
     shape = (len(kept.step), len(config.forest.tasks))
     if wrong := [name for name in ("loss", "coefficient") if kept.values[name].shape != shape]:
@@ -101,7 +102,7 @@ def read_curves(path: Path) -> LearningCurves:
 
 
 def batches_of(config: Learner, device: torch.device) -> Callable[[int], Batch]:
-    """The batch of each step, where the networks are."""
+    """The batch of each step, on the networks' device."""
     fresh = config.batches()
     distinct = config.distinct_batches
 
@@ -114,10 +115,10 @@ def batches_of(config: Learner, device: torch.device) -> Callable[[int], Batch]:
 def task_objective(
     model: nn.Module, batch: Batch, step: int, *, lost_above: float = math.inf
 ) -> dict[str, Tensor]:
-    """The loop's objective: cross-entropy with the gradients that the networks write themselves.
+    """The objective: cross-entropy, with gradients computed by the networks themselves.
 
-    Of a cohort it is the mean over the networks that have not diverged. One whose loss is not finite or too large
-    is lost for good: NaN takes the place of its parameters.
+    For a cohort it is the mean over networks that have not diverged. A network whose loss is not finite or too
+    large is dropped: its parameters become NaN.
     """
     assert isinstance(model, TaskMLP | Cohort)
     losses = model.loss_and_gradient(*batch)

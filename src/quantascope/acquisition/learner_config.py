@@ -1,4 +1,4 @@
-"""What learns a forest: one network, or networks of several widths on one stream of batches."""
+"""Configs of learners: one network, or networks of several widths on one stream of batches."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -59,7 +59,7 @@ class Learner(Config):
 
     @property
     def distinct_batches(self) -> int | None:
-        """How many batches there are before the first comes again; None if all are fresh."""
+        """Number of batches before they repeat; None if all are fresh."""
         return None
 
     def batches(self) -> Callable[[int], Batch]:
@@ -90,7 +90,7 @@ class HSPLearner(Learner):
         return _network(self.forest, self.model, self.model_seed)
 
     def panel(self) -> Panel:
-        """Balanced over all that a task reads, so that averages are expectations."""
+        """A panel balanced over everything that a task reads, so that averages are expectations."""
         drawn = authors_panel if self.draws == "paper" else balanced_panel
         return drawn(self.forest, inputs=self.panel_inputs, seed=self.panel_seed)
 
@@ -104,7 +104,7 @@ class HSPLearner(Learner):
 class CohortLearner(Learner):
     """Networks under muP, one for each width, evaluated on a random panel.
 
-    With `examples`, there are only so many distinct ones, which come again in the same order.
+    With `examples`, there are only that many distinct examples, repeated in the same order.
     """
 
     KIND: ClassVar[str] = "forest, several widths"
@@ -142,12 +142,12 @@ class CohortLearner(Learner):
 
     @property
     def distinct_batches(self) -> int | None:
-        """How many batches there are before the first comes again; None if all are fresh."""
+        """Number of batches before they repeat; None if all are fresh."""
         return self.examples // self.batch_size if self.examples else None
 
 
 def read_learner(file: Path | None, *, seed: int | None) -> HSPLearner:
-    """The learner that a JSON file describes, or the default one; a given seed is that of network and batches."""
+    """The config in a JSON file, or the default; a given seed sets the seeds of network and batches."""
     learner = HSPLearner.parse(read_settings(file))
     if seed is None:
         return learner
@@ -156,7 +156,7 @@ def read_learner(file: Path | None, *, seed: int | None) -> HSPLearner:
 
 @lru_cache(maxsize=64)
 def forest_of(family: Family) -> Forest:
-    """The forest of a family, built once: many runs of a sweep share it."""
+    """The forest of a family (cached, because many runs of a sweep share it)."""
     return build_forest(family)
 
 

@@ -1,8 +1,8 @@
 """The aggregate loss rebuilt from acquisition times alone (paper, section 4.2, figure 3; appendix B).
 
 Each task that is not acquired costs the entropy of its label, H₂ of the probability that a NAND path of its
-depth is true. In the direct basis a task is acquired when its own coefficient says so; in the ancestor-closed
-basis only when the whole path is. The two agree where parents come first and part where children do.
+depth is true. In the direct basis a task is acquired when its own coefficient is high; in the ancestor-closed
+basis only when the whole path is acquired. The two agree if parents come first and differ if children do.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""When a function was acquired, and how sharply (paper, section 4.2 and appendix B)."""
+"""Acquisition times of functions, and the sharpness of acquisition (paper, section 4.2 and appendix B)."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ class AcquisitionTimes:
 
     @property
     def acquired(self) -> Bool[np.ndarray, " functions"]:
-        """Which functions were acquired at all."""
+        """The mask of functions that were acquired."""
         return np.isfinite(self.step)
 
 
@@ -60,7 +60,8 @@ def transition_breadth(
 ) -> Float[np.ndarray, " functions"]:
     """Steps between the first 10 % and the first 90 % of a loss curve's fall from its first to its last value.
 
-    Crossings are interpolated linearly between evaluations. This definition is ours; the paper gives none.
+    Crossings are interpolated linearly between evaluations. The paper gives no definition; this one is
+    quantascope's.
 
     >>> transition_breadth(np.array([0, 100, 200]), np.array([[1.0], [1.0], [0.0]]))
     array([80.])

@@ -16,4 +16,4 @@ NAMES = (
 )  # fmt: skip
 
 RESULTS = Path(__file__).parents[1] / "results"
-"""The committed results, the figures of the paper beside them; they come with the package."""
+"""Folder of the committed results and the paper's figures, which ship with the package."""

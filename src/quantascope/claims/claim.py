@@ -1,6 +1,6 @@
-"""What a claim of the paper is made of, and how one is reproduced.
+"""Defines a claim of the paper and reproduces it.
 
-config  -> runs             the preset says which networks to train
+config  -> runs             the preset determines which networks to train
 runs    -> run directories  on an engine; those that are there are reused
 curves  -> figures          with intervals over runs
 """
@@ -21,7 +21,7 @@ from quantascope.runs.sweep import Watcher, run_all
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of one process and bytes of memory."""
+    """A cost in seconds of one process and bytes of memory."""
 
     seconds: float
     memory: int
@@ -52,16 +52,16 @@ class Claim:
     steps: Callable[[Any], int]
     measure: Callable[[Any, Mapping[str, Any]], Mapping[str, Estimate]]
     cost: Callable[[Iterable[Any], int, str], Cost] | None = None
-    """Time and memory of all runs on a number of processes and a device, where it is worth knowing before."""
+    """Estimates time and memory of all runs on a number of processes and a device, for expensive claims."""
     summary: Callable[[Mapping[str, Estimate]], Mapping[str, Estimate]] | None = None
-    """What follows from the measured figures of all seeds.
+    """Computes derived figures from the measured figures of all seeds.
 
-    Given where each of those has one value per seed, so that the claim can be published a few seeds at a time.
+    Given if each measured figure has one value per seed, so that the claim can be published in parts.
     """
     keeps_figure: bool = False
     """Whether a result in parts keeps the picture of the first part, because drawing needs the runs themselves."""
     shares: str | None = None
-    """The name of a set of runs that several claims read, so that they are made once."""
+    """The name of a set of runs that several claims share."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def no_summary(figures: Mapping[str, Estimate]) -> dict[str, Estimate]:
 
 
 def summarized(claim: Claim, figures: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    """What was measured, and what follows from it."""
+    """The measured and the derived figures."""
     return {**figures, **(claim.summary(figures) if claim.summary else {})}
 
 
@@ -95,10 +95,10 @@ def reproduce(
     shared: Path | None = None,
     device: str = "cpu",
 ) -> Reproduction:
-    """Train what the claim needs, measure it, and write `result.json` to `folder`.
+    """Train the claim's networks, measure them, and write `result.json` to `folder`.
 
-    Runs are kept under `folder`, or, if the claim shares them with others, under `shared` where it is given.
-    The device is that of the runs; figures are measured on the CPU, wherever the engine's workers are.
+    Runs are saved under `folder`, or, if claims share them, under `shared` if given. Runs use the device; figures
+    are measured on the CPU, wherever the engine's workers are.
     """
     labelled = claim.runs(config)
     if claim.shares and shared:
@@ -106,7 +106,7 @@ def reproduce(
     else:
         jobs = {folder / "runs" / label: job for label, job in labelled.items()}
     for job in jobs.values():
-        claim.prepare(job)  # an impossible run is refused before anything is written
+        claim.prepare(job)  # raises for an impossible run before anything is written
     run = RunDirectory.open(folder, config)
     with run.locked():
         run_all(partial(claim.work, device=device), jobs, engine=engine, steps=claim.steps, watch=watch)

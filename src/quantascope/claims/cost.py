@@ -1,4 +1,4 @@
-"""What runs will take on this machine: a few of their own steps are timed before they start, and multiplied."""
+"""Estimates the cost of runs on this machine by timing a few of their steps."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -16,7 +16,7 @@ from quantascope.training.optimizer import build_optimizer
 _STEPS = 2
 _TASKS = 4
 _PROCESS = 300_000_000
-"""Bytes of a process that has imported torch."""
+"""Memory of a process that has imported torch, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def total_cost(configs: Iterable[CohortLearner], workers: int, device: str = "cp
 
 
 def cost_of(config: CohortLearner, seconds: Seconds) -> Cost:
-    """One run whose updates and evaluations take so long; memory is counted, not measured."""
+    """The cost of one run from the time of its updates and evaluations; memory is counted, not measured."""
     training, forest = config.training, config.forest
     evaluations = training.steps // training.evaluate_every + 1
     parameters = sum(network.parameter_count for network in config.build().networks())
@@ -56,7 +56,7 @@ def cost_of(config: CohortLearner, seconds: Seconds) -> Cost:
 
 
 def time_run(config: CohortLearner, device: torch.device = CPU) -> Seconds:
-    """Two updates after a first, and an evaluation on a few of the tasks."""
+    """Time two updates after a warm-up, and an evaluation on a few of the tasks."""
     cohort, batches, panel = config.build().to(device), batches_of(config, device), config.panel()
     optimizer = build_optimizer(cohort, config.training.optimizer)
 

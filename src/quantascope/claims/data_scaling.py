@@ -140,7 +140,7 @@ class DataTrajectory:
         return power_law_or_nothing(self.examples[window.rows], self.loss[window.rows])
 
     def points(self) -> Points:
-        """What is fitted, the evaluations in the window; none if there is no window."""
+        """The fitted evaluations, inside the window; None if there is no window."""
         curves, forest = self.curves, self.curves.forest
         rows = self.window.rows if self.learned else slice(0, 0)
         soft_count = curves.soft_count[:, 0]
@@ -170,7 +170,7 @@ def trajectories(config: DataScaling, curves: Curves, beta: float) -> list[DataT
 def measure(config: DataScaling, curves: Curves) -> dict[str, Estimate]:
     """The paper's figures at each level, and the finite-system prediction beside them.
 
-    A run that never came to the window leaves them undefined; if none did, that is an error.
+    A run that never reaches the window is left undefined; raises if no run does.
     """
     figures: dict[str, Estimate] = {}
     r2, spans = [], []
@@ -188,7 +188,7 @@ def measure(config: DataScaling, curves: Curves) -> dict[str, Estimate]:
 
 
 def _each(found: Sequence[DataTrajectory], read: Callable[[DataTrajectory], float]) -> list[float]:
-    """A number of every trajectory, undefined where it has no window."""
+    """A figure of every trajectory, NaN if it has no window."""
     return [read(one) if one.learned else np.nan for one in found]
 
 

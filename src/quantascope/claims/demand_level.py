@@ -31,7 +31,7 @@ BETAS = (2.29739671, 2.37841423, 2.53)
 
 
 def key_of(alpha: float) -> str:
-    """How figures name an exponent.
+    """The name of an exponent in figures' keys.
 
     >>> key_of(0.2), key_of(0.339137)
     ('0_20', '0_339')
@@ -46,7 +46,7 @@ def at_alpha(alpha: float, figures: Mapping[str, Estimate]) -> dict[str, Estimat
 
 
 def refuse_equal_names(alphas: Sequence[float]) -> None:
-    """Exponents that figures and runs cannot tell apart.
+    """Raise for exponents that figures and runs cannot distinguish by name.
 
     >>> refuse_equal_names([0.2, 0.2001])
     Traceback (most recent call last):
@@ -88,7 +88,7 @@ def quick_cohort(*, widths: tuple[int, ...], steps: int, evaluate_every: int) ->
 def full_cohort(
     family: RegularFamily, *, widths: tuple[int, ...], steps: int, evaluate_every: int
 ) -> CohortLearner:
-    """Networks that hours on two cores can train."""
+    """Networks that train in hours on two cores."""
     return CohortLearner(
         family=family,
         widths=widths,

@@ -1,4 +1,4 @@
-"""Beyond the paper, for every claim: unseen acquisition times foretold by demand, and by demand over κ."""
+"""Beyond the paper, for every claim: predicts unseen acquisition times from demand, and from demand over κ."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from quantascope.theory import closure_from_query
 
 @dataclass(frozen=True, eq=False)
 class Forecasts:
-    """Measured acquisition steps of one run with both forecasts of them."""
+    """Measured acquisition steps of one run with both forecasts."""
 
     measured: Float[np.ndarray, " functions"]
     demand: Forecast
@@ -23,7 +23,7 @@ class Forecasts:
 
 
 def forecast_tasks(curves: LearningCurves) -> Forecasts:
-    """Foretell when each queried node is acquired; every node of the forest must be a task."""
+    """Predict when each queried node is acquired; every node of the forest must be a task."""
     forest, measured = curves.forest, curves.times.step
     return Forecasts(
         measured,
@@ -33,7 +33,7 @@ def forecast_tasks(curves: LearningCurves) -> Forecasts:
 
 
 def forecast_modes(forest: Forest, measured: Float[np.ndarray, " nodes"]) -> Forecasts:
-    """Foretell when each local parity of a forest is acquired."""
+    """Predict when each local parity of a forest is acquired."""
     closure = closure_from_query(forest.parent, forest.query)
     return Forecasts(
         measured,

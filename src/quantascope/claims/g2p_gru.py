@@ -1,4 +1,4 @@
-"""The GRU of PyPI `g2p-en`, run on its weights alone: letters in, phonemes out, greedily.
+"""The GRU of PyPI `g2p-en`, run from its weights: letters in, phonemes out, decoded greedily.
 
 Its package is found, not imported. It holds an encoder and a decoder of 256 units each in the layout of `nn.GRU`;
 it was trained on CMUdict, so most words that are held out here were not held out there.
@@ -17,7 +17,7 @@ from quantascope.tasks.spelling.task import LETTERS, PHONEMES
 _INPUTS = ("<pad>", "<unk>", "</s>", *LETTERS)
 _OUTPUTS = ("<pad>", "<unk>", "<s>", "</s>", *sorted((*PHONEMES, "UW")))
 LIMIT = 20
-"""Phonemes after which it is cut off, as in the package."""
+"""Largest number of output phonemes, as in the package."""
 
 
 def data() -> PackagedData:
@@ -42,7 +42,7 @@ def _gru(part: str) -> nn.GRUCell:
 
 @torch.no_grad()
 def pronounce(words: Sequence[str]) -> dict[str, Sequence[str]]:
-    """What the GRU says of each word."""
+    """The GRU's pronunciation of each word."""
     weights, encoder, decoder = _weights(), _gru("enc"), _gru("dec")
     longest = max(map(len, words)) + 1
     spelled = [[*(_INPUTS.index(letter) for letter in word), _INPUTS.index("</s>")] for word in words]

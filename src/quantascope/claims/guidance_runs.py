@@ -19,11 +19,11 @@ from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory
 
 GUIDANCE = "guidance"
-"""Where claims keep the runs that they share."""
+"""Folder of runs that claims share."""
 
 
 class GuidanceRuns(Config):
-    """Teachers and students by name; a guided student's own teacher is trained whether it is named or not."""
+    """Teachers and students by name; a guided student's teacher is trained even if it is not named."""
 
     KIND: ClassVar[str] = "Course"
 
@@ -37,7 +37,7 @@ class GuidanceRuns(Config):
 
     @property
     def every_teacher(self) -> tuple[CompiledLearner, ...]:
-        """Each teacher that is needed, once."""
+        """The distinct teachers that are needed."""
         guided = (student.teacher for student in self.students.values() if student.weight)
         return tuple(dict.fromkeys((*self.teachers.values(), *guided)))
 
@@ -53,7 +53,7 @@ class GuidanceOutcome:
 def learn_guidance_runs(
     wanted: GuidanceRuns, path: Path, progress: Progress | None = None, *, device: str = "cpu"
 ) -> GuidanceOutcome:
-    """Train, resume or read all runs; their folders are beside `path`."""
+    """Train, resume or load all runs; their folders are beside `path`."""
     done = 0
 
     def noting(steps: int) -> Progress:
@@ -88,7 +88,7 @@ def learn_guidance_runs(
 
 
 def check_guidance_runs(wanted: GuidanceRuns) -> None:
-    """Refuse a program that does not compile, and a panel that is not there."""
+    """Raise if a program does not compile or a panel does not exist."""
     for one in (*wanted.every_teacher, *(student.teacher for student in wanted.students.values())):
         program_task(one.program).task.panel(one.trained_on)
     for student in wanted.students.values():
@@ -96,7 +96,7 @@ def check_guidance_runs(wanted: GuidanceRuns) -> None:
 
 
 def seeded(wanted: GuidanceRuns, seed: int) -> GuidanceRuns:
-    """The same runs from another seed, of networks and teachers alike."""
+    """The runs with another seed for networks and teachers."""
     change = {"seed": seed}
     return GuidanceRuns(
         teachers={name: one.replace(change) for name, one in wanted.teachers.items()},

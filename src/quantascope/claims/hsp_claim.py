@@ -37,7 +37,7 @@ def hsp_claim(
 
 
 def learning(family: type[Config]) -> Callable[[HSPLearner], HSPLearner]:
-    """A validator for claims that only make sense on one family."""
+    """A validator for claims about a single family."""
 
     def check(learner: HSPLearner) -> HSPLearner:
         if not isinstance(learner.family, family):

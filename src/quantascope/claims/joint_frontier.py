@@ -1,9 +1,9 @@
 """One law for parameters, data and steps, which the paper names as an open goal (section 6).
 
-Networks of several widths learn a forest from training sets of several sizes, up to endless; steps are read off
-the same trajectories. The joint frontier, separate laws and an additive law are fitted to some cells of that grid
-and foretell the others. Runs on small sets overfit; as with early stopping, a cell holds the best evaluation up to
-its step, each the median of itself and its neighbours.
+Networks of several widths learn a forest from training sets of several sizes and from unlimited data; steps come
+from the same trajectories. The joint frontier, separate laws and an additive law are fitted to some cells of that
+grid and predict the others. Runs on small sets overfit; as with early stopping, a cell holds the best evaluation
+up to its step, each the median of itself and its neighbours.
 """
 
 import itertools
@@ -76,7 +76,7 @@ def _label(size: int | None, seed: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """The cells of one seed and which of them are foretold."""
+    """The cells of one seed, with a mask of the predicted ones."""
 
     forest: Forest
     cells: Cells
@@ -84,7 +84,7 @@ class Grid:
 
 
 def grid_of(config: JointFrontier, curves: Curves, seed: int) -> Grid:
-    """Read the grid of a seed off its trajectories."""
+    """The grid of a seed from its trajectories."""
     rows: list[tuple[float, ...]] = []
     held: list[tuple[bool, bool]] = []
     place = itertools.count()
@@ -121,7 +121,7 @@ class Contest:
 
 
 def contest(grid: Grid, held_out: Bool[np.ndarray, " cells"]) -> Contest:
-    """Fit every law to the other cells and foretell the held-out ones.
+    """Fit every law to the other cells and predict the held-out ones.
 
     Counts become losses by one power law L(K) of the fitted cells; `prediction_loss` takes the simulator's loss–K
     curve of the forest instead, without fitting it.

@@ -1,4 +1,4 @@
-"""Two results of one claim, joined: the same settings, other seeds.
+"""Joins two results of one claim with equal settings and different seeds.
 
 A claim can be joined if it has a `summary`: its measured figures then have one value per seed, and what follows
 from all of them is computed again. Seeds of fits are not those of sources, of which each part has others.
@@ -44,7 +44,7 @@ def _is_part_of(key: str, value: Any, whole: Any) -> bool:
 
 
 def with_more_seeds(claim: Claim, first: Result, second: Result) -> Result:
-    """The result of both together, the first one's seeds first."""
+    """The joined result, with the first one's seeds first."""
     if claim.summary is None:
         raise InvalidConfig(f"{claim.name} cannot be published in parts; reproduce all seeds of its preset")
     if first.figures.keys() != second.figures.keys():

@@ -1,4 +1,4 @@
-"""What several commands share: arguments and their parsing, and output for machines."""
+"""Arguments that several commands share, their parsing, and JSON output."""
 
 import json
 from pathlib import Path

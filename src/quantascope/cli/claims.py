@@ -32,17 +32,17 @@ def reproduce(
 ) -> None:
     """Reproduce a claim of the paper: train, measure, draw.
 
-    Runs that are already there are reused, interrupted ones taken up again.
+    Finished runs are reused and interrupted ones are resumed.
 
     Args:
-        claim: Which claim.
+        claim: The claim to reproduce.
         preset: quick takes a minute on two cores; full is the reproduction on the scoreboard; paper is the
             paper's own set of runs.
         set_: Change settings of the preset, as in --set learner.training.steps=500.
         out: Folder for runs, result and figure; runs/CLAIM/PRESET if not given.
-        publish: Also copy result and figure into this folder of committed results. Some claims can be run in
-            parts: with --set seeds=[0,1] these seeds are added to those already published.
-        replace: Replace another result that was published there.
+        publish: Also copy the result and figure into this folder of committed results. Some claims can be run in
+            parts: --set seeds=[0,1] adds these seeds to the published ones.
+        replace: Overwrite a different result that is already published there.
         json: Print the result as JSON instead of a table.
     """
     from quantascope.claims.claim import reproduce as run
@@ -84,7 +84,7 @@ def reproduce(
 
 
 def _announce_cost(claim: Any, config: Any, compute: Compute) -> None:
-    """Say what the paper's protocol takes here before it is begun."""
+    """Print what the paper's protocol costs on this machine before it starts."""
     if claim.cost is None:
         return
     use_threads(compute.threads)
@@ -112,18 +112,18 @@ def scoreboard(
     json: bool = False,
     markdown: bool = False,
 ) -> None:
-    """Show how the committed results compare with the figures of the paper: one line for each claim.
+    """Compare the committed results with the paper's figures, one line per claim.
 
     The paper does not state what is new.
 
     Args:
-        claims: Every figure of only these claims.
-        results: Folder with paper.toml and results; those that come with quantascope if not given.
-        all_: Every figure of every claim.
-        stated: Only figures that the paper states.
-        verdict: Only figures with this verdict, such as outside.
-        totals: Only how many stated figures have each verdict, as Markdown.
-        json: Print a JSON list of all figures.
+        claims: Show every figure of these claims only.
+        results: Folder with paper.toml and results. Default: the results that ship with quantascope.
+        all_: Show every figure of every claim.
+        stated: Show only figures that the paper states.
+        verdict: Show only figures with this verdict, such as outside.
+        totals: Print only the number of stated figures per verdict, as Markdown.
+        json: Print all figures as a JSON list.
         markdown: Print a Markdown table instead.
     """
     from quantascope.claims.scoreboard import (

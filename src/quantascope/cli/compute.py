@@ -1,4 +1,4 @@
-"""Where a command computes: the flags that several commands share."""
+"""Compute flags (threads, device, processes) that several commands share."""
 
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ Device = Annotated[str | None, tyro.conf.arg(metavar="cpu|cuda|cuda:N|mps", help
 
 @dataclass(frozen=True, kw_only=True)
 class Process:
-    """How one process computes."""
+    """Threads and device of one process."""
 
     threads: int = 1
     """Threads of each process."""
     device: Device = None
-    """Where networks run; on the CPU if not given, or where the Source of a FILE.py says."""
+    """Device that networks run on. Default: the device of the Source for a FILE.py, else the CPU."""
 
     @property
     def chosen_device(self) -> str:
-        """The device, for what has none of its own."""
+        """The chosen device, or the CPU if none was given."""
         return self.device or "cpu"
 
     def begin(self) -> None:
-        """Let this process compute so; refused if the device is not there."""
+        """Apply these settings to this process; raises if the device is not available."""
         from quantascope.models.device import find_device
 
         use_threads(self.threads)
@@ -37,16 +37,16 @@ class Process:
 
 @dataclass(frozen=True, kw_only=True)
 class Compute(Process):
-    """How the processes of an engine compute."""
+    """Where and with how many processes an engine runs its jobs."""
 
     engine: Engine = LOCAL
-    """Where work is done: by processes of this machine, or by the workers of a dask scheduler."""
+    """Run jobs in processes of this machine, or on the workers of a dask scheduler."""
     workers: Number = None
-    """Processes; as many as the cores hold if not given."""
+    """Number of processes. Default: as many as the cores allow."""
 
     @property
     def processes(self) -> int:
-        """Processes of this machine; of a cluster, one is known."""
+        """Number of processes of this machine; 1 for a cluster."""
         return (self.workers or max(1, cores() // self.threads)) if self.engine == LOCAL else 1
 
     def pool(self) -> Executor:
@@ -57,4 +57,4 @@ class Compute(Process):
 ProcessFlags = Annotated[Process, tyro.conf.arg(name="")]
 ComputeFlags = Annotated[Compute, tyro.conf.arg(name="")]
 ONE_PROCESS, ALL_CORES = Process(), Compute()
-"""What the flags say if none is given."""
+"""The settings when no flag is given."""

@@ -39,12 +39,12 @@ def audit(
 
     Args:
         where: A run folder, any folder of checkpoints, FILE.py:NAME of a Source, or hf:OWNER/NAME, a series on the
-            Hugging Face hub, which is checked by its metadata alone.
-        task: The task of a run that was trained on a task in a file.
-        data: For Hugging Face checkpoints: what they were trained on, to check losses as well.
-        branch: Which stage, if a folder holds checkpoints of several.
+            Hugging Face hub. Only the metadata of a series on the hub is checked.
+        task: FILE.py:task, for a run that was trained on a task from a file.
+        data: For Hugging Face checkpoints: their training data, to check losses as well.
+        branch: The training stage, if a folder holds checkpoints of several stages.
         pickles: Also read .bin, .pt and .ckpt files, without executing code from them.
-        device: Where losses are computed, if the checkpoints are those of a source.
+        device: Device on which losses are computed, if the checkpoints belong to a source.
         json: Print what was found as JSON.
     """
     from quantascope.discovery.audit import AuditReport, audit_run
@@ -90,25 +90,26 @@ def discover(
 ) -> None:
     """Find the quanta of a trained network: measure its priority field and factor it.
 
-    What was measured is kept; another threshold only factors again.
+    Measurements are kept; changing the threshold only repeats the factorization.
 
     Args:
-        where: A run folder, FILE.py:NAME of a Source, or a folder of Hugging Face checkpoints. With --estimate
-            also the config.json of a model that is not here.
-        rule: Credit along the path between checkpoints, or the paper's first-order credit at their start.
-        threshold: A factor must explain this share of its layer's squared priority.
-        panel: Held-out inputs on which the factors are checked; the task's own if not given.
-        task: The task of a run that was trained on a task in a file.
+        where: A run folder, FILE.py:NAME of a Source, or a folder of Hugging Face checkpoints. With --estimate,
+            also the config.json of a model that is not on this machine.
+        rule: Integrate credit along the path between checkpoints, or use the paper's first-order credit at the
+            start.
+        threshold: Keep factors that explain at least this share of their layer's squared priority.
+        panel: Held-out inputs on which factors are checked. Default: the task's own.
+        task: FILE.py:task, for a run that was trained on a task from a file.
         data: For Hugging Face checkpoints: a text, or JSON lines or parquet of prompt and answer. Every tenth
-            example is held out, unless a column `panel` says what each is for. Remembered for the next commands.
-        length: For a text: tokens of a window (default: 64).
-        examples: For Hugging Face checkpoints: at most so many examples, the first ones.
-        branch: Which stage, if a folder holds checkpoints of several.
-        memory: Gigabytes that a worker's derivatives may take.
-        estimate: Only tell time and memory.
-        intervals_: For a config.json: the intervals between checkpoints (default: 40).
-        rate: For a config.json: the speed of a worker in 10^12 operations a second; that of this machine is
-            measured if none is given.
+            example is held out, unless a column `panel` assigns the examples. Later commands reuse this value.
+        length: For a text: tokens per window (default: 64).
+        examples: For Hugging Face checkpoints: use only the first EXAMPLES examples.
+        branch: The training stage, if a folder holds checkpoints of several stages.
+        memory: Gigabytes of memory for each worker's derivatives.
+        estimate: Only estimate time and memory.
+        intervals_: For a config.json: number of intervals between checkpoints (default: 40).
+        rate: For a config.json: speed of a worker in 10^12 operations per second. Default: measured on this
+            machine.
         json: Print what was found as JSON.
     """
     from quantascope.discovery.discover import discover as find
@@ -166,7 +167,7 @@ def _tell_cost(
     intervals: int | None,
     rate: float | None,
 ) -> None:
-    """Print what the field of a model will cost that is known by its config.json."""
+    """Print the estimated cost of the priority field for the model that a config.json describes."""
     from quantascope.discovery.config_cost import WindowCost, measured_rate
 
     tokens = 64 if length is None else length
@@ -200,17 +201,17 @@ def fit(
     process: ProcessFlags = ONE_PROCESS,
     json: bool = False,
 ) -> None:
-    """Fit an executable Q-model to a network whose quanta were found; an interrupted fit is resumed.
+    """Fit an executable Q-model to a network after `discover`; an interrupted fit is resumed.
 
-    The Q-model is kept as qmodel/PRESET beside the factors and runs without the network.
+    The Q-model is saved as qmodel/PRESET beside the factors and runs without the network.
 
     Args:
-        where: What quantascope discover was given.
+        where: The same WHERE as for quantascope discover.
         preset: The paper's preset, or one that also learns from inputs without labels.
-        task: The task of a run that was trained on a task in a file.
+        task: FILE.py:task, for a run that was trained on a task from a file.
         set_: Change settings, as in --set updates=1000 model.writers=4.
-        seed: Seed of the Q-model and of the order of its replays.
-        replace: Replace a fit of other settings, and what was found with it, instead of refusing.
+        seed: Seed of the Q-model and of the order in which checkpoints are replayed.
+        replace: Overwrite a fit with different settings, and everything derived from it.
         json: Print the outcome as JSON.
     """
     from quantascope.qmodel.recovered.fidelity import summary
@@ -248,21 +249,21 @@ def explain(
     compute: ComputeFlags = ALL_CORES,
     json: bool = False,
 ) -> None:
-    """Name the units of a network: the best description of when each is active, tested on other inputs.
+    """Describe when each unit of a network is active, and test each description on other inputs.
 
-    The table is kept as semantics.parquet and semantics.md beside the units.
+    The table is saved as semantics.parquet and semantics.md beside the units.
 
     Args:
-        where: What quantascope discover was given; or a run of quantascope train compiled.
-        units: Factors or Q-model; the Q-model if there is one, else the factors, if not given.
-        preset: Which of the Q-models; the faithful one if not given.
+        where: The same WHERE as for quantascope discover, or a run of quantascope train compiled.
+        units: Factors or Q-model. Default: the Q-model if there is one, else the factors.
+        preset: Preset of the Q-model. Default: faithful.
         properties: The property table: FILE.py:NAME of a function from inputs to Properties, a parquet file, or a
-            program such as english; the task's own if not given, or one of its tokens.
-        task: The task of a run that was trained on a task in a file.
-        program: The program of a compiled Q-model that was made with a program in a file.
-        calibration: Inputs on which descriptions are chosen; the task's own if not given.
-        test: Inputs on which they are scored; the task's own if not given.
-        permutations: How often the search is repeated on shuffled labels.
+            program such as english. Default: the task's own, or one made from its tokens.
+        task: FILE.py:task, for a run that was trained on a task from a file.
+        program: FILE.py:entry, for a compiled Q-model whose program is in a file.
+        calibration: Inputs on which descriptions are chosen. Default: the task's own.
+        test: Inputs on which descriptions are scored. Default: the task's own.
+        permutations: Number of times the search is repeated on shuffled labels.
         json: Print descriptions and detectors as JSON.
     """
     from quantascope.report.explanation import print_explanation, write_explanation
@@ -302,16 +303,16 @@ def trace(
     all: bool = False,
     json: bool = False,
 ) -> None:
-    """Watch a Q-model answer an input: active gates and writers, channels, and both models' probabilities.
+    """Trace a Q-model on one input: active gates, writers and channels, and the output of both models.
 
-    The figure is drawn beside the Q-model.
+    The figure is saved beside the Q-model.
 
     Args:
-        where: What quantascope fit was given.
-        text: The input as the task reads it: 346, 12+345, or a text.
-        preset: Which of the Q-models.
-        task: The task of a run that was trained on a task in a file.
-        device: Where both models run; where the source does if not given.
+        where: The same WHERE as for quantascope fit.
+        text: The input in the task's notation: 346, 12+345, or a text.
+        preset: Preset of the Q-model.
+        task: FILE.py:task, for a run that was trained on a task from a file.
+        device: Device that both models run on. Default: the source's device.
         all: Show every gate, writer and channel, not only the most active ones.
         json: Print the trace as JSON.
     """
@@ -347,23 +348,23 @@ def intervene(
     device: Device = None,
     json: bool = False,
 ) -> None:
-    """Break units of a Q-model and see what it costs, in the Q-model and in the network itself.
+    """Intervene on units of a Q-model and compare the effect in the Q-model and in the network.
 
-    Without any unit named, every quantum is ablated in turn. The figure is drawn beside the Q-model.
+    If no unit is named, every quantum is ablated in turn. The figure is saved beside the Q-model.
 
     Args:
-        where: What quantascope fit was given.
-        text: Intervene on this input; on a panel if not given.
+        where: The same WHERE as for quantascope fit.
+        text: Intervene on this input. Default: on a panel.
         delete_all: Children receive no messages.
         replace_all: Children receive the messages of another example of the same shape.
-        delete: Channels that carry nothing, as in 'L0.Q1->L1.Q0'.
+        delete: Channels to delete, as in 'L0.Q1->L1.Q0'.
         replace: Quanta whose children receive their messages of another example of the same shape.
-        ablate: Quanta that never run, or writers that never write, as in L0.Q1 or L0.Q1.W3.
-        force: Quanta that always run.
-        panel: The inputs; the task's own panel for interventions if not given.
-        preset: Which of the Q-models.
-        task: The task of a run that was trained on a task in a file.
-        device: Where both models run; where the source does if not given.
+        ablate: Quanta or writers to switch off, as in L0.Q1 or L0.Q1.W3.
+        force: Quanta to keep switched on.
+        panel: The inputs. Default: the task's own panel for interventions.
+        preset: Preset of the Q-model.
+        task: FILE.py:task, for a run that was trained on a task from a file.
+        device: Device that both models run on. Default: the source's device.
         json: Print effects by intervention, token and event as JSON.
     """
     from quantascope.qmodel.recovered.fit import read_fit

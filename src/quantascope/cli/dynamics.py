@@ -13,17 +13,17 @@ def simulate(
     clock: Literal["parallel", "sequential"] = "parallel",
     json: bool = False,
 ) -> None:
-    """Run Q-dynamics on a regular forest with prescribed demand: no network, any size.
+    """Simulate Q-dynamics on a regular forest with prescribed demand, without a network.
 
-    Nodes of one depth are one class, so a billion quanta cost as much as ten. Beside each depth stands the
-    exponent that one would fit to a forest that ends there; the clock has no effect on it.
+    All nodes of one depth form one class, so a billion quanta cost as much as ten. Each row also gives the scaling
+    exponent fitted to a forest that ends at that depth; it does not depend on the clock.
 
     Args:
         roots: Trees in the forest.
         branching: Children of a node.
         depth: Deepest level.
         alpha: Demand exponent; closure demand falls as branching^-(1 + alpha) per level.
-        clock: Every accessible quantum advances at once, or the one of highest priority alone.
+        clock: Advance every accessible quantum at once, or only the one with the highest priority.
         json: Print the classes as JSON.
     """
     from quantascope.report.tables import print_simulation, simulation_rows

@@ -36,20 +36,21 @@ def explore(
 ) -> int:
     """Show runs in the browser: training, quanta, traces, interventions, programs, dynamics, claims.
 
-    Nothing is written into the runs. Ctrl-C ends it.
+    Runs are opened read-only. Press Ctrl-C to stop.
 
     Args:
-        runs: Run folders of any command, FILE.py:NAME of a Source, or folders of Hugging Face checkpoints whose
-            quanta were found.
-        html: Write one self-contained file instead, which needs no server.
-        inputs: Inputs whose traces the file holds; some of the task's own if not given.
-        replace: Replace a file that is there.
-        port: Where to listen; a free port if not given.
-        host: The address to listen at. Others than this machine can then reach it, and need the printed token.
-        no_browser: Only print the address.
-        task: The task of a run that was trained on a task in a file.
-        program: The program of a compiled Q-model that was made with a program in a file.
-        results: Folder of results, for the claims; those that come with quantascope if not given.
+        runs: Run folders of any command, FILE.py:NAME of a Source, or folders of Hugging Face checkpoints after
+            `quantascope discover`.
+        html: Write one self-contained HTML file instead of starting a server.
+        inputs: Inputs whose traces the file includes. Default: some of the task's own.
+        replace: Overwrite an existing file.
+        port: Port to listen on. Default: a free port.
+        host: Address to listen on. With another address than the default, other machines can connect; they need
+            the printed token.
+        no_browser: Print the address without opening a browser.
+        task: FILE.py:task, for a run that was trained on a task from a file.
+        program: FILE.py:entry, for a compiled Q-model whose program is in a file.
+        results: Folder of results for the claims. Default: the results that ship with quantascope.
     """
     from quantascope.explorer.opening import Opening
     from quantascope.explorer.server import ExplorerServer
@@ -97,24 +98,24 @@ def _opened(
 
 
 def _check_places(runs: Sequence[str]) -> None:
-    """Refuse a place that is not there, before a browser is opened."""
+    """Raise if a location does not exist, before a browser is opened."""
     for where in runs:
         if not (Path(where).exists() or ".py:" in where):
             raise DamagedArtefact(f"there is no folder {where}; give a run folder, FILE.py:NAME, or checkpoints")
 
 
 def _check_file(file: Path | None, inputs: tuple[str, ...], *, replace: bool) -> None:
-    """Refuse a file that is there or cannot be written, before anything is computed."""
+    """Raise if the file exists or cannot be written, before anything is computed."""
     if file is None:
         if inputs or replace:
-            raise InvalidConfig("--inputs and --replace are for a file; give --html FILE")
+            raise InvalidConfig("--inputs and --replace require --html FILE")
         return
     if file.suffix not in (".html", ".htm"):
-        raise InvalidConfig(f"{file.name} is no name of a page; end it in .html")
+        raise InvalidConfig(f"{file.name} is not an HTML file name; end it in .html")
     if not file.parent.is_dir():
-        raise InvalidConfig(f"there is no folder {file.parent} for {file.name}; make it first")
+        raise InvalidConfig(f"there is no folder {file.parent} for {file.name}; create it first")
     if file.exists() and not replace:
-        raise InvalidConfig(f"{file} is there; give another name, or --replace")
+        raise InvalidConfig(f"{file} already exists; give another name, or --replace")
 
 
 def _write(explorer: Any, file: Path, inputs: tuple[str, ...]) -> None:
@@ -129,7 +130,7 @@ def _write(explorer: Any, file: Path, inputs: tuple[str, ...]) -> None:
 
 
 def claims_of(results: Path) -> tuple[Any, Any]:
-    """The scoreboard and its drawings, read when they are asked for; neither without results."""
+    """Functions that load the scoreboard and its drawings on request; None without results."""
     if not (results / "paper.toml").is_file():
         return None, None
     from quantascope.claims.explained import claim_drawing, claim_rows
@@ -138,14 +139,14 @@ def claims_of(results: Path) -> tuple[Any, Any]:
 
 
 def _open_browser(address: str) -> None:
-    """Open the page where there is a browser with a window; elsewhere the printed address is enough."""
+    """Open the page in a graphical browser if there is one; otherwise the printed address has to do."""
     import webbrowser
 
     try:
         browser = webbrowser.get()
-        # One of this very type takes the terminal until it ends.
+        # A plain GenericBrowser runs in the terminal and blocks it until it exits.
         opened = type(browser) is not webbrowser.GenericBrowser and browser.open(address)
     except webbrowser.Error:
         opened = False
     if not opened:
-        complain("there is no browser here; open the address yourself, or give --no-browser")
+        complain("no browser was found; open the address yourself, or give --no-browser")

@@ -43,16 +43,16 @@ COMMANDS = (
 )
 
 RENAMED_OPTIONS = {"--recipe": "--preset"}
-"""Options of version 0.1 by what they are called now."""
+"""Options of version 0.1 and their new names."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command; 0 or its own code, or 2 for an error that the user can mend, or 130 for an interrupt."""
+    """Run a command and return its exit code: 2 for an error that the user can fix, 130 for an interrupt."""
     try:
-        # What an output of another encoding cannot show is written as it would be in a program.
+        # Characters that the output encoding cannot represent are written as backslash escapes.
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")
-        # An end by the system is met like one by the user: workers go, and the last saved state stays.
+        # SIGTERM is treated like Ctrl-C: workers stop and the last saved state is kept.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         if (sys.argv[1:] if arguments is None else arguments) == ["--version"]:
             print(f"quantascope {importlib.metadata.version('quantascope')}")
@@ -70,13 +70,13 @@ def main(arguments: list[str] | None = None) -> int:
         print("quantascope: out of memory; lower the sizes of this command, or free memory", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        # Workers may still be in a long step before they save; who asks again does not want to wait for them.
+        # Workers may need long until they save; a second interrupt does not wait for them.
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: [worker.kill() for worker in multiprocessing.active_children()])
         complain("interrupted; run the same command to resume")
         return 130
     except BrokenPipeError:
-        # A reader such as `head` has gone; there is nobody left to tell.
+        # The reader, such as `head`, has closed the pipe.
         _discard_output()
         return 0
     except OSError as error:
@@ -87,21 +87,21 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _discard_output() -> None:
-    """Nothing more can be written; what is left would fail again at exit."""
+    """Redirect stdout to the null device, so that flushing at exit does not fail again."""
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextlib.contextmanager
 def _warnings_in_a_line() -> Iterator[None]:
-    """Warnings as errors are shown: without the place in the code."""
+    """Print warnings in the format of errors, without the line of code."""
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: complain(f"warning: {message}")
         yield
 
 
 def _parse(arguments: list[str] | None) -> Callable[[], int | None]:
-    """The command that the arguments ask for, ready to run."""
+    """The command that the arguments select, ready to run."""
     given = sys.argv[1:] if arguments is None else arguments
     asked = next(iter(given), "-")
     names = [command.__name__ for command in COMMANDS]
@@ -113,7 +113,7 @@ def _parse(arguments: list[str] | None) -> Callable[[], int | None]:
             return tyro.extras.subcommand_cli_from_dict(
                 {command.__name__: _deferred(command) for command in COMMANDS},
                 prog="quantascope",
-                description="See a network's training as the acquisition of discrete, reusable computations.",
+                description="Analyse a network's training as the acquisition of discrete, reusable computations.",
                 args=arguments,
                 config=(tyro.conf.FlagCreatePairsOff,),
             )
@@ -127,9 +127,9 @@ def _parse(arguments: list[str] | None) -> Callable[[], int | None]:
 
 
 def _complaint(box: str) -> str:
-    """The complaint inside tyro's box, without its frame and title, and the first option that it suggests.
+    """The message inside tyro's box without frame and title, and the first option that it suggests.
 
-    Of what is missing only the names are told: what they mean is in the help.
+    For missing arguments, only the names are given; the help describes them.
     """
     if missing := _missing(box):
         return f"{' and '.join(missing)} {'are' if len(missing) > 1 else 'is'} missing;"
@@ -154,7 +154,7 @@ def _missing(box: str) -> list[str]:
 
 
 def _deferred(command: Callable[..., int | None]) -> Callable[..., Callable[[], int | None]]:
-    """Keeps parsing apart from running, so that only complaints about arguments are caught as such."""
+    """The command with parsing separated from running, so that only parsing errors are reported as such."""
 
     @functools.wraps(command)
     def bound(*positional: Any, **named: Any) -> Callable[[], int | None]:

@@ -19,9 +19,9 @@ def compile(
     """Compile a program into a Q-graph: ordinary Python whose annotated subroutines become quanta.
 
     Args:
-        program: FILE.py or FILE.py:entry, or one that comes with quantascope: english, french, addition, roman,
-            clock.
-        figure: Draw the graph into this file (png, svg or pdf) of a folder that is there.
+        program: FILE.py, FILE.py:entry, or a program that ships with quantascope: english, french, addition,
+            roman, clock.
+        figure: Draw the graph into this file (png, svg or pdf); its folder must exist.
         json: Print quanta, edges and levels as JSON.
     """
     from quantascope.program import compile_program
@@ -54,22 +54,22 @@ def guide(
     process: ProcessFlags = ONE_PROCESS,
     json: bool = False,
 ) -> None:
-    """Train an ordinary network whose blocks follow a program's Q-model; the Q-model is gone afterwards.
+    """Train an ordinary network whose blocks follow a program's Q-model, which is then discarded.
 
     The network is OUT/model.safetensors, and a Hugging Face decoder also OUT/pretrained.
 
     Args:
         out: The run directory.
-        teacher: A run of quantascope train compiled; if not given, one is trained in OUT/teacher.
-        program: The program: FILE.py, FILE.py:entry, or a name as in quantascope compile (default: english). A
-            teacher brings its own, which must be named again if it is a file.
-        model: A network of your own: a function of the task that returns a ResidualModel, such as adapt(…) of a
-            Hugging Face decoder; a Transformer of ours if not given.
-        config: JSON file with settings that differ from the default.
-        set_: Change settings, as in --set weight=0 model.blocks=5; weight 0 is training without guidance.
+        teacher: A run of quantascope train compiled. Default: one is trained in OUT/teacher.
+        program: FILE.py, FILE.py:entry, or a name as in quantascope compile (default: english, or the teacher's
+            program). Name the teacher's program again if it is a file.
+        model: Your own network: a function that takes the task and returns a ResidualModel, such as adapt(…) of a
+            Hugging Face decoder. Default: quantascope's Transformer.
+        config: JSON file with the settings that differ from the defaults.
+        set_: Change settings, as in --set weight=0 model.blocks=5; weight=0 trains without guidance.
         seed: Seed of the network, and of the teacher that is trained here.
-        weak_teacher: Go on, with a warning, if the teacher answers less than 90 % of its own training inputs, or
-            less than half of other inputs of the program's audit domain.
+        weak_teacher: Warn instead of failing if the teacher answers less than 90 % of its own training inputs, or
+            less than half of the other inputs of the program's audit domain.
         json: Print the outcome as JSON.
     """
     from quantascope.guidance.guide import guide as train_guided

@@ -1,4 +1,4 @@
-"""The command that trains a network of ours."""
+"""The command that trains one of quantascope's networks."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,17 +22,17 @@ def train(
     process: ProcessFlags = ONE_PROCESS,
     json: bool = False,
 ) -> None:
-    """Train one network and keep its run folder; an interrupted run is resumed.
+    """Train one network and save it as a run folder; an interrupted run is resumed.
 
     Args:
         task: What to learn: number-naming, french, addition, roman, clock, inflection, spelling or FILE.py:task
             with a Transformer; hsp, a forest of sparse parities, with an MLP; compiled, a program with a network
             of the shape of its graph; code, the standard library of Python, with a GPT-NeoX on bytes.
         out: The run folder.
-        config: JSON file with settings that differ from the default.
+        config: JSON file with the settings that differ from the defaults.
         set_: Change settings, as in --set steps=2000 (Transformer) or --set training.steps=2000 (hsp, compiled).
         program: For compiled, the program: FILE.py, FILE.py:entry, or a name as in quantascope compile.
-        seed: Seed of the network and its batches; those of the config if not given.
+        seed: Seed of the network and its batches. Default: the seeds of the config.
         json: Print the outcome as JSON.
     """
     process.begin()

@@ -1,4 +1,4 @@
-"""Where priority went during training, and the quanta that it is made of."""
+"""Measures the priority field of a training run and factors it into quanta."""
 
 from quantascope.discovery.complexity import effective_groups, packet_complexity
 from quantascope.discovery.corrective import factorize_corrective

@@ -1,9 +1,9 @@
-"""The audit of a run: its checkpoints as a trajectory, and, of a source of ours, how smoothly it was trained.
+"""The audit of a run: whether its checkpoints form one trajectory, and how smoothly a source was trained.
 
-Training noted the loss before every update, so each checkpoint but the last must have the loss of its step; one
-that does not, the first included, is of another run or of another step. A loss that rises at many steps, or a
-first-order account that is far from the true loss change, in sum or event by event, says that the paper's gradient
-priority does not measure what was learned.
+Training recorded the loss before every update, so each checkpoint except the last must reproduce the loss of its
+step. A checkpoint that does not belongs to another run or another step. If the loss rises at many steps, or if
+first-order credit differs much from the true loss change, in sum or event by event, the paper's gradient priority
+does not measure what was learned.
 """
 
 from collections.abc import Callable
@@ -28,12 +28,12 @@ MOST_RISING = 0.05
 AT_ONCE = 1024
 """Examples whose losses are computed at once."""
 SAME_LOSS = 1e-4
-"""Relative difference up to which a loss is that noted in training, on whatever machine."""
+"""Relative difference up to which a loss counts as equal to the recorded one, to allow for other machines."""
 
 
 @dataclass(frozen=True)
 class AuditReport:
-    """What is wrong with a run, and three figures of a source of ours."""
+    """The problems found in a run, and three smoothness figures if the source was trained by quantascope."""
 
     path: Path
     checkpoints: int
@@ -47,7 +47,7 @@ class AuditReport:
         return {**asdict(self), "path": str(self.path)}
 
     def text(self) -> str:
-        """For people: one line for each finding."""
+        """The report as readable text, one line for each finding."""
         lines = [f"{finding.kind}: {finding.says}" for finding in self.findings]
         if self.rising_share is not None:
             lines.append(f"the loss rose in {100 * self.rising_share:.1f} % of the steps")
@@ -61,9 +61,10 @@ class AuditReport:
 
 
 def audit_run(path: Path, source: Source | Callable[[], Source] | None = None, **series: Any) -> AuditReport:
-    """Audit a folder of checkpoints; with its source, also whether losses and updates are what training said.
+    """Audit a folder of checkpoints; with its source, also compare losses and updates with the training record.
 
-    A function that opens the source is called only if the files are sound: a series with a gap does not open.
+    If `source` is a function, it is called only if the files are sound, because a series with a gap cannot be
+    opened.
     """
     steps = {*source.steps, *source.replay_steps} if isinstance(source, Source) else planned_steps(path)
     findings = audit(path, expected=sorted(steps), **series)
@@ -94,7 +95,7 @@ def audit_run(path: Path, source: Source | Callable[[], Source] | None = None, *
 
 @torch.no_grad()
 def other_losses(source: Source) -> list[Finding]:
-    """Checkpoints whose loss is not the one that training noted at their step; else a series in reverse."""
+    """Problems of the checkpoints' losses: one differs from the recorded loss, or the series is reversed."""
     kept = source.checkpoints
     steps = kept.steps.tolist()
     measured = [_mean_loss(source, kept.load(index)) for index in range(len(kept))]
@@ -106,7 +107,7 @@ def other_losses(source: Source) -> list[Finding]:
             continue
         noted = float(source.step_loss[step])
         if not abs(loss - noted) <= SAME_LOSS * noted:
-            says = f"the checkpoint of step {step} has loss {loss:.4g}; in training it was {noted:.4g}"
+            says = f"the checkpoint of step {step} has loss {loss:.4g}; training recorded {noted:.4g}"
             findings.append(Finding("other loss", step, says))
     return findings
 
@@ -119,7 +120,7 @@ def _mean_loss(source: Source, tensors: dict[str, Tensor]) -> float:
 
 
 def first_order_field(source: Source) -> PriorityField:
-    """The gradient rule over all parameters together, on the training events."""
+    """The priority field of the gradient rule over all parameters as one layer, on the training events."""
     return priority_field(
         source.trajectory,
         source.losses,

@@ -1,11 +1,11 @@
-"""Factors closed under one parent each, as the paper's authors close theirs before they fit a Q-model.
+"""Closes factors under one parent each, as the paper's authors do before they fit a Q-model.
 
     parent    the factor of an earlier layer that misses the smallest share of a factor's events; of equal ones the
               one of larger demand, then the first; none if it misses more than a limit
-    closure   a parent's support takes in its children's events, and its cumulative curve is raised to theirs
+    closure   a parent's support includes its children's events, and its cumulative curve is raised to theirs
 
-Then no quantum is active, or exists, where its parent does not. Later layers come first, so that what a parent
-takes in reaches its own parent. The curves' totals stay.
+Afterwards a quantum is active, and exists, only where its parent does. Later layers are closed first, so that
+added events also reach the parent's parent. The totals of the curves stay the same.
 """
 
 from dataclasses import replace
@@ -16,11 +16,11 @@ from jaxtyping import Float
 from quantascope.discovery.factors import Factors
 
 MOST_MISSING = 0.1
-"""Of a child's events; the authors' limit."""
+"""Largest share of a child's events that a parent may miss, as in the authors' code."""
 
 
 def closure_edges(factors: Factors, most_missing: float = MOST_MISSING) -> list[tuple[int, int]]:
-    """Parent and child, as places among the factors, in the order of the parents.
+    """The edges as (parent, child) indices of the factors, ordered by parent.
 
     >>> factors = Factors(
     ...     layer=np.array([0, 0, 1]),
@@ -54,7 +54,7 @@ def closed(factors: Factors, most_missing: float = MOST_MISSING) -> Factors:
 
 
 def _missing_shares(factors: Factors) -> Float[np.ndarray, "parents children"]:
-    """Of each child's events, the share that a parent's support misses."""
+    """The share of each child's events that each parent's support misses."""
     supports = factors.supports.astype(np.float64)
     missed = (1 - supports) @ supports.T
     return missed / np.maximum(supports.sum(1), 1)

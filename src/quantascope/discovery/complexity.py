@@ -1,9 +1,9 @@
-"""Packet complexity: over how many parts of an MLP a factor was learned (paper, section 5.2; appendix G.3).
+"""Packet complexity: the number of parts of an MLP that carry a factor (paper, section 5.2; appendix G.3).
 
 The packet of a factor is the network's own update, averaged over the intervals with the factor's normalised curve
 as weights. Its complexity is the effective number of groups that carry it, κ = (Σ E)² / Σ E² over the squared
 norms E of the packet within each group. The groups of an MLP are its hidden units (incoming row, bias, outgoing
-column) and one for the output bias. κ is a proxy of the theory's parent-conditioned complexity, no more.
+column) and one for the output bias. κ is only a proxy for the theory's parent-conditioned complexity.
 """
 
 import numpy as np
@@ -29,7 +29,7 @@ def packet_complexity(
 
 
 def effective_groups(energy: Float[np.ndarray, "factors groups"]) -> Float[np.ndarray, " factors"]:
-    """(Σ E)² / Σ E²: one if a single group holds all energy, their number if all hold the same.
+    """(Σ E)² / Σ E²: one if a single group holds all energy, the number of groups if all hold the same.
 
     >>> effective_groups(np.array([[4.0, 0.0], [1.0, 1.0]]))
     array([1., 2.])

@@ -1,15 +1,15 @@
-"""What the priority field of a model will cost that is known by its config.json alone.
+"""Estimates the cost of a priority field from a model's config.json alone.
 
-The model is outlined on torch's meta device, where tensors have a shape and no memory. The derivatives that a
-field takes are taken there, by the same code, and their operations and bytes are counted. Of a model of many
-like blocks this is done with one, two and three of them: operations go with the square of their number, as each
-layer has a pass of its own through those above it. Seconds are operations by a rate: that of this machine,
-measured on one block of the model with random weights, or that of another, which is given.
+The model is built on torch's meta device, where tensors have a shape but no memory. The same code that measures a
+field takes its derivatives there, and their operations and bytes are counted. For a model of many equal blocks,
+this is done with one, two and three blocks and extrapolated: the number of operations is quadratic in the number
+of blocks, since each layer needs a pass through all later ones. Seconds are operations divided by a rate: either a
+given one, or the rate of this machine, measured on one block with random weights.
 
     seconds = intervals × points of an interval × operations of a point / (workers × rate)
 
-Checkpoints are read beside that. How many points the path rule takes is not known beforehand: four are assumed, as
-where checkpoints are neither very close nor very far.
+Reading checkpoints takes extra time. The number of points that the path rule needs is not known in advance; four
+are assumed, which is typical for a medium distance between checkpoints.
 """
 
 import time
@@ -37,14 +37,14 @@ from quantascope.sources.losses import ModuleLosses
 POINTS: dict[Rule, float] = {"path": 4.0, "gradient": 1.0}
 """Points of an interval at which derivatives are taken."""
 _ROWS = 5
-"""Windows whose bytes are counted."""
+"""Numbers of windows for which bytes are counted."""
 _TIMED_TOKENS = 256
-"""Tokens of the block that is timed, about: enough to fill the caches as many do."""
+"""Approximate number of tokens in the timed block: enough to fill the caches like a full run."""
 
 
 @dataclass(frozen=True)
 class WindowCost:
-    """What derivatives at one point take of windows of so many tokens, each token but the first an event.
+    """Cost of the derivatives at one point, for windows of `length` tokens; each token but the first is an event.
 
     >>> each = WindowCost(layers=2, length=5, weights=8, operations=1e6, footprint=Footprint(100.0, 10.0))
     >>> each.field(rate=1e6, examples=10, intervals=3).seconds
@@ -54,14 +54,14 @@ class WindowCost:
     layers: int
     length: int
     weights: int
-    """Bytes of the parameters."""
+    """Size of the parameters in bytes."""
     operations: float
-    """Multiplications and additions of matrix products, of a window."""
+    """Multiplications and additions of matrix products, per window."""
     footprint: Footprint
 
     @classmethod
     def of(cls, file: Path, length: int) -> "WindowCost":
-        """Counted on the outline of the model that a config.json describes."""
+        """Count the cost on the meta-device model that a config.json describes."""
         if length < 2:
             raise InvalidConfig(f"length = {length} leaves nothing to measure; give at least 2")
         model = outlined(file)
@@ -89,7 +89,7 @@ class WindowCost:
         memory: float = 2e9,
         workers: int = 1,
     ) -> FieldCost:
-        """The cost of the field of so many windows, by workers of so many operations a second."""
+        """The cost of the field of `examples` windows, on workers that each do `rate` operations per second."""
         check_rule(rule)
         check_budget(memory)
         if min(examples, intervals, workers) < 1 or not rate > 0:
@@ -111,14 +111,14 @@ class WindowCost:
 
 
 def _of_blocks(file: Path, blocks: int) -> Any:
-    """The outline of the model with its first blocks alone."""
+    """The meta-device model with only its first `blocks` blocks."""
     model = outlined(file)
     del model.get_submodule(block_prefix(family_of(model)))[blocks:]
     return model
 
 
 def _continued(values: Sequence[float], place: int) -> float:
-    """The value at a place of the parabola through those at 1, 2 and 3.
+    """The value at a point of the parabola through the values at 1, 2 and 3.
 
     >>> _continued([1.0, 4.0, 9.0], 12)
     144.0
@@ -128,7 +128,7 @@ def _continued(values: Sequence[float], place: int) -> float:
 
 
 def measured_rate(file: Path, length: int, device: str | torch.device = CPU) -> float:
-    """Operations a second of derivatives on one block of a model with random weights, the better of two tries."""
+    """Operations per second for derivatives of one block with random weights, the better of two measurements."""
     model = _of_blocks(file, 1)
     model.to_empty(device=device)
     with torch.no_grad():
@@ -151,7 +151,7 @@ def measured_rate(file: Path, length: int, device: str | torch.device = CPU) -> 
 def _window_losses(model: Any, tokens: Int[Tensor, "rows length"]) -> Float[Tensor, " events"]:
     """Cross-entropy of every token but the first.
 
-    The mask is given, and open, for transformers looks at the values of tokens to make one, and here are none.
+    An open mask is passed, because transformers would read token values to make one, and meta tensors have none.
     """
     rows, length = tokens.shape
     opened = torch.zeros(rows, 1, length, length, device=tokens.device)
@@ -177,7 +177,7 @@ class _Work:
         Linearized(self._losses, dict(self._at), [tokens]).along(self._directions)
 
     def on_outline(self, some: slice) -> None:
-        """The same of some windows without memory."""
+        """The derivatives of some windows on the meta device."""
         at = {name: value.to("meta") for name, value in self._at.items()}
         ways = [{name: at[name] for name in way} for way in self._directions]
         tokens = torch.zeros(some.stop - some.start, self.length, dtype=torch.long, device="meta")
@@ -185,7 +185,7 @@ class _Work:
 
     @property
     def operations(self) -> float:
-        """Operations of a window: multiplications and additions of matrix products."""
+        """Operations per window: multiplications and additions of matrix products."""
         with FlopCounterMode(display=False) as counter:
             self.on_outline(slice(0, 1))
         return float(counter.get_total_flops())

@@ -1,4 +1,4 @@
-"""The corrective factorization: a variant of the paper's greedy one that mends what it fitted before.
+"""The corrective factorization: a variant of the paper's greedy method that refits earlier factors.
 
 It differs from `factorize` in two ways, and it has no threshold.
 
@@ -31,7 +31,7 @@ from quantascope.discovery.factors import Factors
 
 _ROUNDS = 50
 _NOISE_COPIES = 9
-_NEGLIGIBLE = 1e-9  # of the squared priority: what is left of a field without noise is rounding
+_NEGLIGIBLE = 1e-9  # share of the squared priority: the residual of a field without noise is rounding error
 
 Field = Float[np.ndarray, "events intervals"]
 Supports = Bool[np.ndarray, "factors events"]
@@ -41,7 +41,7 @@ Curves = Float[np.ndarray, "factors intervals"]
 def factorize_corrective(
     values: Float[np.ndarray, "layers events intervals"], *, most: int = MOST_FACTORS, seed: int = 0
 ) -> Factors:
-    """The factors of every layer that stand out from noise, fitted together.
+    """The factors of every layer that exceed noise, fitted jointly.
 
     >>> learned_first, learned_later = np.array([3.0, 0.0, 0.0]), np.array([0.0, 1.0, 1.0])
     >>> layer = np.stack([learned_first, learned_first + learned_later, learned_later, np.zeros(3)])
@@ -62,7 +62,7 @@ def factorize_corrective(
 
 
 def stages(field: Field, seed: list[int], most: int = MOST_FACTORS) -> Iterator[tuple[Supports, Curves]]:
-    """The factors of one layer, fitted together, after each that was added."""
+    """Yield the jointly fitted factors of one layer after each added factor."""
     supports = np.zeros((0, field.shape[0]), dtype=bool)
     curves = np.zeros((0, field.shape[1]))
     least, residual = _NEGLIGIBLE * squared_sum(field), field.copy()
@@ -78,7 +78,7 @@ def stages(field: Field, seed: list[int], most: int = MOST_FACTORS) -> Iterator[
 
 
 def _removed_from_noise(residual: Field, rng: np.random.Generator) -> float:
-    """The most that a component removes from copies of the residual without structure."""
+    """The largest squared error that a component removes from sign-randomized copies of the residual."""
     most = 0.0
     for _ in range(_NOISE_COPIES):
         noise = np.where(rng.random(residual.shape, dtype=np.float32) < 0.5, -residual, residual)
@@ -88,7 +88,7 @@ def _removed_from_noise(residual: Field, rng: np.random.Generator) -> float:
 
 
 def _refit(field: Field, supports: Supports, curves: Curves) -> tuple[Supports, Curves]:
-    """Curves and supports in turn until no support changes; factors that lose all events or all mass go."""
+    """Alternate curves and supports until no support changes; factors without events or mass are dropped."""
     for _ in range(_ROUNDS):
         curves = _fitted_curves(field, supports, curves)
         revised = _revised(field, supports, curves)
@@ -101,7 +101,7 @@ def _refit(field: Field, supports: Supports, curves: Curves) -> tuple[Supports, 
 
 
 def _fitted_curves(field: Field, supports: Supports, curves: Curves) -> Curves:
-    """Nonnegative least squares for all curves at fixed supports, by coordinate descent over factors."""
+    """Fit all curves at fixed supports by nonnegative least squares, with coordinate descent over factors."""
     member = supports.astype(np.float64)
     overlap, target = member @ member.T, member @ field
     curves = curves.copy()
@@ -115,7 +115,7 @@ def _fitted_curves(field: Field, supports: Supports, curves: Curves) -> Curves:
 
 
 def _revised(field: Field, supports: Supports, curves: Curves) -> Supports:
-    """Each factor's best support given the others', factor by factor, until none changes."""
+    """Update each factor's support given the others until none changes."""
     projection, product = curves @ field.T, curves @ curves.T
     member = supports.astype(np.float64)
     for _ in range(_ROUNDS):
@@ -129,7 +129,7 @@ def _revised(field: Field, supports: Supports, curves: Curves) -> Supports:
 
 
 def _removed_in_order(field: Field, supports: Supports, curves: Curves) -> list[tuple[Component, float]]:
-    """Components with the share of the squared priority that each removes after those before it."""
+    """The components, each with the share of squared priority that it removes after the earlier ones."""
     residual, left = field.copy(), squared_sum(field)
     total, found = left or 1.0, []
     for support, curve in zip(supports, curves, strict=True):

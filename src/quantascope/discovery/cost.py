@@ -1,4 +1,4 @@
-"""What a priority field will cost, from a few examples of a few intervals, before it is measured."""
+"""Estimates the cost of a priority field from a few examples of a few intervals."""
 
 import time
 from dataclasses import dataclass, replace
@@ -21,15 +21,15 @@ from quantascope.training import Trajectory
 
 _FEW = 5
 _PART = 8
-"""The piece that is timed is this part of all examples."""
+"""The timed piece is one in this many of all examples."""
 HELD: dict[Rule, int] = {"path": 4, "gradient": 3}
-"""Copies of the parameters that are held at once: checkpoints, ways or gradients."""
+"""Number of copies of the parameters in memory at once: checkpoints, directions or gradients."""
 _UNITS = ((5400.0, 3600.0, "hour"), (90.0, 60.0, "minute"), (0.0, 1.0, "second"))
 
 
 @dataclass(frozen=True)
 class FieldCost:
-    """About how long a priority field takes, and how much memory at once.
+    """The estimated time and peak memory of a priority field.
 
     >>> print(FieldCost(seconds=190.0, bytes=8.1e8, intervals=40, layers=2, events=1651, points=80.0))
     about 3 minutes, 0.81 GB, 40 intervals of 2 layers × 1,651 events
@@ -41,7 +41,7 @@ class FieldCost:
     layers: int
     events: int
     points: float
-    """At how many points along the trajectory derivatives of all events are taken."""
+    """Number of points along the trajectory at which derivatives of all events are taken."""
     derivatives: Derivatives = "backward"
 
     def __str__(self) -> str:
@@ -67,14 +67,14 @@ def field_cost(
     device: str | torch.device = CPU,
     workers: int = 1,
 ) -> FieldCost:
-    """The cost of `priority_field` with the same arguments, on an engine of so many workers.
+    """The cost of `priority_field` with the same arguments, on an engine with `workers` workers.
 
-    The last interval is timed on a few examples and on an eighth of all; time grows linearly with them. How many
-    points the path rule takes is counted on a few examples of the first, the middle and the last interval. This
-    takes a fraction of the time of one interval, if there are many examples.
+    The last interval is timed on a few examples and on an eighth of all; time is linear in the number of examples.
+    The number of points of the path rule is counted on a few examples of the first, middle and last intervals.
+    With many examples, all this takes a fraction of the time of one interval.
     """
     if workers < 1:
-        raise InvalidConfig(f"{workers} workers measure nothing; give at least 1")
+        raise InvalidConfig(f"{workers} workers cannot measure anything; give at least 1")
     interval = prepare(
         trajectory,
         event_losses,
@@ -105,7 +105,7 @@ def field_cost(
 
 
 def _cut(interval: Interval, share: float) -> Interval:
-    """The same measurement of a share of its examples from the middle, and of a few at least."""
+    """The same measurement on a share of its examples, taken from the middle, but at least a few."""
     events = _middle(interval.events, share)
     train = events if interval.train is interval.events else _middle(interval.train, share)
     return replace(interval, events=events, train=train)
@@ -118,7 +118,7 @@ def _middle(examples: Examples, share: float) -> Any:
 
 
 def _seconds_per_point(interval: Interval, few: Interval, index: int) -> float:
-    """Seconds that all derivatives at one point take, by the line through those of few and of more examples."""
+    """Seconds for all derivatives at one point, extrapolated linearly from few and more examples."""
     more = _cut(interval, 1 / _PART)
     short, long = _timed(few, index), _timed(more, index)
     least, most, all_ = (len(one.events) for one in (few, more, interval))
@@ -128,7 +128,7 @@ def _seconds_per_point(interval: Interval, few: Interval, index: int) -> float:
 
 
 def _timed(interval: Interval, index: int) -> float:
-    """Seconds of each point of an interval: the less of two runs, since another process may disturb one."""
+    """Seconds per point of an interval: the smaller of two runs, since another process may disturb one."""
     taken = []
     for _ in range(2):
         began = time.perf_counter()
@@ -138,7 +138,7 @@ def _timed(interval: Interval, index: int) -> float:
 
 
 def _working_bytes(interval: Interval, tensors: Parameters) -> float:
-    """The derivatives of one chunk, and the checkpoints, ways or gradients that are held beside them."""
+    """Bytes of the derivatives of one chunk and of the parameter copies held at the same time."""
     found = footprints(
         interval.event_losses, tensors, interval.train, interval.events, interval.rule, interval.derivatives
     )
@@ -147,12 +147,12 @@ def _working_bytes(interval: Interval, tensors: Parameters) -> float:
 
 
 def field_bytes(layers: int, events: int, intervals: int) -> float:
-    """Credit by layer, that of the rest, and losses: as columns, and joined."""
+    """Bytes of the field: credit by layer, credit of other parameters, and losses, as parts and joined."""
     return 2.0 * 4 * (layers + 2) * events * intervals
 
 
 def shown_seconds(seconds: float) -> str:
-    """A time in the unit that suits it.
+    """A time as text in a suitable unit.
 
     >>> [shown_seconds(seconds) for seconds in (190.0, 60.0, 7200.0, 0.2)]
     ['3 minutes', '60 seconds', '2 hours', '1 second']

@@ -1,4 +1,4 @@
-"""Which form of derivatives a model allows, and the memory that they take."""
+"""Finds which form of derivatives a model supports, and how much memory they take."""
 
 from functools import partial
 from typing import get_args
@@ -12,10 +12,10 @@ from quantascope.tasks.task import Examples
 
 
 def check_derivatives(derivatives: str | None) -> None:
-    """Refuse a form of derivatives that there is not."""
+    """Raise if the form of derivatives is unknown."""
     if derivatives not in (None, *get_args(Derivatives)):
         raise InvalidConfig(
-            f"there are no derivatives by '{derivatives}'; give {' or '.join(get_args(Derivatives))}, or none to "
+            f"unknown derivatives '{derivatives}'; give {' or '.join(get_args(Derivatives))}, or none to "
             "let the model decide"
         )
 
@@ -28,7 +28,7 @@ def form_and_footprints(
     rule: Rule,
     derivatives: Derivatives | None,
 ) -> tuple[Derivatives, list[Footprint]]:
-    """The derivatives that the model allows, if none are asked for, and the memory that they take."""
+    """The requested form of derivatives, or one that the model supports, and the memory it takes."""
     if derivatives == "differences":
         return derivatives, footprints(event_losses, start, train, events, rule, derivatives)
     try:
@@ -45,7 +45,7 @@ def form_and_footprints(
 def footprints(
     event_losses: TiedLosses, start: Parameters, train: Examples, events: Examples, rule: Rule, form: Derivatives
 ) -> list[Footprint]:
-    """The memory that derivatives of examples take, of those that are measured and those that were trained on."""
+    """The memory of derivatives, for measured examples and for training examples."""
     found = []
     for name, examples in {"train": train, "events": events}.items():
         if not len(examples):

@@ -1,11 +1,11 @@
-"""Derivatives of event losses along any directions by central differences of forward passes, without a graph.
+"""Derivatives of event losses along directions, by central differences of forward passes, without a graph.
 
     Jv ≈ (L(θ + hv) − L(θ − hv)) / 2h
 
-This form replaces `Linearized` where a kernel has no second derivative, as fused attention has none. It needs less
-memory and is less exact. Rounding of the losses costs about ε |L| / h, the third derivative about h², and the two
-are equal where the losses change by about ε^(1/3) of their size. The step h is therefore chosen for each direction
-by the change that it makes. In float32 the largest error is then about 2e-4 of the largest derivative.
+This form replaces `Linearized` where a kernel, such as fused attention, has no second derivative. It needs less
+memory and is less exact. The rounding error is about ε |L| / h and the truncation error about h²; they are equal
+where the losses change by about ε^(1/3) of their size. The step h is therefore chosen for each direction by the
+change that it causes. In float32 the largest error is then about 2e-4 of the largest derivative.
 """
 
 import math
@@ -21,14 +21,14 @@ from quantascope.discovery.linearized import Parameters
 from quantascope.sources.losses import EventLosses
 
 _LEAST, _MOST = 1 / 8, 3.0
-"""Changes of the losses that a step may make, in units of the best one."""
+"""Accepted range of the loss change of a step, in units of the best change."""
 _ATTEMPTS = 5
-"""Steps that are tried for a direction; the first, from the sizes of parameters and direction, mostly fits."""
+"""Largest number of steps tried per direction; the first guess, from the norms, usually fits."""
 
 
 @dataclass(frozen=True, eq=False)
 class Differences:
-    """The event losses of a batch, given in pieces, at given parameters; asked as `Linearized` is.
+    """The event losses of a batch, given in pieces, at given parameters, with the interface of `Linearized`.
 
     >>> at, batch = {"slope": torch.tensor(3.0)}, torch.tensor([1.0, 2.0])
     >>> here = Differences(lambda at, batch: (at["slope"] * batch).square(), at, [batch])
@@ -41,7 +41,7 @@ class Differences:
     at: Parameters
     pieces: Sequence[Any]
     sizes: dict[int, float] = field(default_factory=dict)
-    """The step of each direction, by its place in the list; given on to the next point, it is not sought again."""
+    """The step of each direction, by its index; the next point starts from these steps."""
 
     def gradient(self) -> Parameters:
         """Gradient of the mean loss by one backward pass; zero for a parameter that no loss depends on."""
@@ -60,11 +60,11 @@ class Differences:
     def along(
         self, directions: Sequence[Mapping[str, Tensor]]
     ) -> tuple[Float[Tensor, " events"], Float[Tensor, "directions events"]]:
-        """The losses, and their derivatives along each direction; parameters that it does not name stay."""
+        """The losses and their derivatives along each direction; parameters that a direction omits stay fixed."""
         return self._losses({}, 0.0), self.derivatives(directions)
 
     def derivatives(self, directions: Sequence[Mapping[str, Tensor]]) -> Float[Tensor, "directions events"]:
-        """The derivatives along each direction alone, of two forward passes each."""
+        """Only the derivatives along each direction, from two forward passes each."""
         rows = [
             self._derivative(direction, place) if _norm(direction.values()) else None
             for place, direction in enumerate(directions)
@@ -74,11 +74,11 @@ class Differences:
         return torch.stack([zero if row is None else row for row in rows])
 
     def _derivative(self, direction: Mapping[str, Tensor], place: int) -> Float[Tensor, " events"]:
-        """The derivatives along one direction, of a step that changes the losses by about the best amount."""
+        """The derivatives along one direction, with a step that changes the losses by about the best amount."""
         precision = max(torch.finfo(value.dtype).eps for value in direction.values()) ** (1 / 3)
         length = _norm(direction.values())
         reach = (_norm(self.at[name] for name in direction) + length) / length
-        # A direction that hardly matters would be followed without end.
+        # For a direction with almost no effect the step would grow forever.
         longest = 10 * precision * reach
         size = self.sizes[place] if place in self.sizes else precision * reach / 5
         derivative = torch.empty(0)

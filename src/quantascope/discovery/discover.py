@@ -2,7 +2,7 @@
 
 source  -> fields     priority of the training events and of a held-out panel, measured once and kept
 fields  -> factors    binary supports and acquisition curves
-factors -> files      `factors.safetensors`, the last that were asked for
+factors -> files      `factors.safetensors`, from the latest call
 """
 
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ def discover(
     memory: float = 2e9,
     progress: FieldProgress | None = None,
 ) -> "Discovery":
-    """Measure the source's training events and a held-out panel, and factor the former."""
+    """Measure the fields of the source's training events and of a held-out panel, and factor the first."""
     check_threshold(threshold)
     check_budget(memory)
     panel = held_out_panel(source, panel)
@@ -65,7 +65,7 @@ def discover(
 
 
 def held_out_panel(source: Source, panel: str | None) -> str:
-    """The panel that was asked for, or that of the task; refused if it is not there or not held out."""
+    """The requested panel, or the task's; raises if it does not exist or is not held out."""
     chosen = panel or source.task.roles.held_out
     if chosen is None:
         raise InvalidConfig(
@@ -83,7 +83,7 @@ def _other(source: Source) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Discovery:
-    """The quanta of one source under one rule and threshold; `known` factors are not looked for again."""
+    """The quanta of one source under one rule and threshold; given `known` factors, nothing is factored again."""
 
     source: Source
     threshold: float
@@ -116,12 +116,12 @@ class Discovery:
 
     @property
     def per_layer(self) -> Int[np.ndarray, " layers"]:
-        """How many factors each layer has."""
+        """Number of factors in each layer."""
         return np.bincount(self.factors.layer, minlength=len(self.trained.layers))
 
     @property
     def full_layers(self) -> list[str]:
-        """Layers with as many factors as are looked for, which may have more."""
+        """Layers that reached the limit of factors and may have more."""
         return [
             name for name, count in zip(self.trained.layers, self.per_layer, strict=True) if count >= MOST_FACTORS
         ]
@@ -133,7 +133,7 @@ class Discovery:
 
     @cached_property
     def assigned(self) -> Factors:
-        """The same curves with supports on the held-out events."""
+        """The factors with the same curves and with supports on the held-out events."""
         return assign(self.factors, self.held_out.values)
 
     @cached_property
@@ -181,7 +181,7 @@ class Discovery:
 
     @cached_property
     def _updates(self) -> dict[str, Float[np.ndarray, "intervals parameters"]]:
-        """What each interval added to the parameters of each layer's hidden units."""
+        """The parameter change in each interval, for each layer's hidden units."""
         states: dict[str, list[np.ndarray]] = {layer: [] for layer in self.trained.layers}
         trajectory = self.source.trajectory.at(self.trained.steps.tolist())
         for index in range(len(trajectory)):
@@ -197,12 +197,12 @@ class Discovery:
         return self.source.labels()
 
     def words(self, factor: int, most: int = 4) -> list[str]:
-        """Words that are most typical of a factor's events: share inside less share outside."""
+        """The words most typical of a factor's events, by share inside minus share outside."""
         return _typical(*self._counted, self.factors.supports[factor], most)
 
     @cached_property
     def _counted(self) -> tuple[np.ndarray, Int[np.ndarray, " events"]]:
-        """Every word once, and which each training event has."""
+        """The distinct words, and the index of each training event's word."""
         return np.unique(np.asarray(self.labels), return_inverse=True)
 
     def table(self) -> pl.DataFrame:
@@ -220,7 +220,7 @@ class Discovery:
         ).sort("acquired", "quantum")
 
     def save(self) -> Path:
-        """Keep the factors in the folder of the source."""
+        """Save the factors in the source's folder."""
         file = self.source.folder / FACTORS
         about = {
             "source": self.source.identity,
@@ -235,7 +235,7 @@ class Discovery:
 
 
 def read_factors(source: Source) -> tuple[Factors, dict[str, Any]]:
-    """The factors that `discover` left with a source, and how they were found."""
+    """The factors that `discover` saved for a source, and how they were found."""
     file = source.folder / FACTORS
     if not file.exists():
         raise DamagedArtefact(f"{source.folder} has no factors; find them with {source.command('discover')}")
@@ -249,7 +249,7 @@ def read_factors(source: Source) -> tuple[Factors, dict[str, Any]]:
 
 
 def read_discovery(source: Source) -> Discovery:
-    """What `discover` left with a source: its factors, and the fields in which they were found."""
+    """The result that `discover` saved for a source: its factors and the fields they were found in."""
     factors, facts = read_factors(source)
     asked = facts.get("panel")
     panel = held_out_panel(source, asked if isinstance(asked, str) else None)
@@ -258,14 +258,14 @@ def read_discovery(source: Source) -> Discovery:
     if factors.supports.shape[1] != events or factors.curves.shape[1] != intervals:
         raise DamagedArtefact(
             f"{source.folder / FACTORS} has factors of {factors.supports.shape[1]} events and "
-            f"{factors.curves.shape[1]} intervals, and the field {events} and {intervals}; find them again with "
+            f"{factors.curves.shape[1]} intervals, but the field has {events} and {intervals}; find them again with "
             f"{source.command('discover')}"
         )
     return Discovery(source, facts["threshold"], trained, held_out, panel=panel, known=factors)
 
 
 def typical_words(labels: Sequence[str], inside: Bool[np.ndarray, " events"], most: int = 4) -> list[str]:
-    """Words whose share of the events inside is larger than outside, the most typical first.
+    """Words with a larger share of events inside than outside, the most typical first.
 
     >>> typical_words(["a", "b", "a", "c"], np.array([True, False, True, False]))
     ['a']
@@ -291,13 +291,13 @@ def _largest_share(source: Source, trained: PriorityField) -> str:
 
 
 def layer_sums(factors: Factors, layers: int) -> Float[np.ndarray, " layers"]:
-    """What the factors of each layer explain together of the field in which they were found."""
+    """The share of the field that the factors of each layer explain together."""
     return np.bincount(factors.layer, factors.explained, minlength=layers)
 
 
 def event_map(
     supports: Bool[np.ndarray, "factors events"], labels: Sequence[str], words: Sequence[str]
 ) -> Float[np.ndarray, "factors words"]:
-    """Share of the events of each word that are in each support."""
+    """Share of each word's events that are in each support."""
     of = np.asarray(labels)
     return np.stack([supports[:, of == word].mean(1) for word in words], 1)

@@ -34,17 +34,17 @@ from quantascope.runs.errors import InvalidConfig
 
 ALTERNATIONS = 40
 MOST_FACTORS = 16
-"""Factors that are looked for in a layer; one that has as many may have more."""
+"""Limit of factors per layer; a layer that reaches it may have more."""
 
 _in_one_thread = ThreadpoolController().wrap(limits=1, user_api="blas")
-"""Products this thin only lose by threads, and the order of a sum would be that of the machine's cores."""
+"""Threads do not speed up such thin products, and the order of summation would depend on the number of cores."""
 
 Starts = Literal["scaled", "paper"]
-"""At which scale the leading vector and the random curve start: that of lowest error, or the authors'."""
+"""Scale at which the leading vector and the random curve start: of lowest error, or as in the authors' code."""
 
 
 def _seed_of_authors(number: int) -> int:
-    """What the paper's authors seed the random start of a layer's component with."""
+    """The seed that the paper's authors use for the random start of a layer's component."""
     return 104_729 + 1_009 * number
 
 
@@ -74,9 +74,9 @@ def factorize(
     seed: int = 0,
     starts: Starts = "scaled",
 ) -> Factors:
-    """The factors of every layer that each remove at least `threshold` of the layer's squared priority.
+    """The factors of every layer; each removes at least `threshold` of the layer's squared priority.
 
-    A field that is not reliable is warned of; its values alone are factored as they are.
+    A `PriorityField` that is not reliable raises a warning; a plain array is factored without this check.
 
     >>> learned_first, learned_later = np.array([3.0, 0.0, 0.0]), np.array([0.0, 1.0, 1.0])
     >>> layer = np.stack([learned_first, learned_first, learned_later, np.zeros(3)])
@@ -108,7 +108,7 @@ def factorize(
 def _values_of(
     field: PriorityField | Float[np.ndarray, "layers events intervals"],
 ) -> Float[np.ndarray, "layers events intervals"]:
-    """The values of a field, with a warning if its factors cannot be called quanta."""
+    """The values of a field; warns if the field is not reliable."""
     if not isinstance(field, PriorityField):
         return field
     if not field.reliable:
@@ -117,14 +117,14 @@ def _values_of(
 
 
 def check_threshold(threshold: float) -> None:
-    """Refuse what is not a share of the squared priority."""
+    """Raise if the threshold is not a share of the squared priority."""
     if not 0 < threshold < 1:
         raise InvalidConfig(f"threshold {threshold:g} is not a share of the squared priority; give one in (0, 1)")
 
 
 @_in_one_thread
 def best_component(residual: Residual, rng: np.random.Generator, starts: Starts = "scaled") -> Component | None:
-    """The candidate of lowest error over the four starts; equal ones keep the first; None if all are empty."""
+    """The candidate of lowest error over the four starts, the first of equal ones; None if all are empty."""
     curves = starting_curves(residual, rng, starts)
     curves = curves[curves.any(1)]
     curves = _alternate(residual, curves)
@@ -140,7 +140,7 @@ def best_component(residual: Residual, rng: np.random.Generator, starts: Starts 
 
 
 def starting_curves(residual: Residual, rng: np.random.Generator, starts: Starts = "scaled") -> Curves:
-    """The paper's four starts; a clipped one may be zero, which no event would enter."""
+    """The paper's four starts, without those that are zero after clipping, since no event would enter them."""
     leading = leading_curve(residual)
     unscaled = np.maximum(np.stack([leading, -leading, rng.random(residual.shape[1])]), 0)
     others = unscaled if starts == "paper" else best_scale(residual, unscaled)
@@ -148,7 +148,7 @@ def starting_curves(residual: Residual, rng: np.random.Generator, starts: Starts
 
 
 def leading_curve(residual: Residual) -> Float[np.ndarray, " intervals"]:
-    """Leading right-singular vector; its largest entry is positive, since the sign is otherwise arbitrary."""
+    """The leading right-singular vector, with the sign that makes its largest entry positive."""
     events, intervals = residual.shape
     gram = residual.T @ residual if intervals <= events else residual @ residual.T
     last = len(gram) - 1
@@ -160,7 +160,7 @@ def leading_curve(residual: Residual) -> Float[np.ndarray, " intervals"]:
 
 
 def best_scale(residual: Residual, curves: Curves) -> Curves:
-    """Each curve at the scale that, with the best support for it, removes most squared error.
+    """Each curve, scaled to remove the most squared error with its best support.
 
     For a unit curve v and projections p = R v, a support of the k largest is best at scale mean(p) and removes
     (Σ p)² / k; the best k is found among the sorted projections.
@@ -175,7 +175,7 @@ def best_scale(residual: Residual, curves: Curves) -> Curves:
 
 
 def gains(residual: Residual, curves: Curves) -> Float[np.ndarray, "events starts"]:
-    """How much squared error each event loses by entering the support of each curve."""
+    """The squared error that each event loses when it enters the support of each curve."""
     gain = residual @ curves.T
     gain *= 2
     gain -= np.einsum("st,st->s", curves, curves)
@@ -183,7 +183,7 @@ def gains(residual: Residual, curves: Curves) -> Float[np.ndarray, "events start
 
 
 def _alternate(residual: Residual, curves: Curves) -> Float[np.ndarray, "left intervals"]:
-    """Alternate supports and curves from every start at once; starts whose support empties are left out."""
+    """Alternate supports and curves from all starts at once; starts with an empty support are dropped."""
     curves = curves.copy()
     support = np.zeros((len(residual), len(curves)), dtype=bool)
     empty = np.zeros(len(curves), dtype=bool)
@@ -205,7 +205,7 @@ def _alternate(residual: Residual, curves: Curves) -> Float[np.ndarray, "left in
 
 
 def assign(factors: Factors, values: Float[np.ndarray, "layers events intervals"]) -> Factors:
-    """The same curves with supports on other events, greedily in the order in which the factors were found.
+    """The factors with supports on other events, assigned greedily in the order in which they were found.
 
     >>> values = np.array([[[2.0, 0.0], [0.0, 1.0], [0.0, 0.0]]])
     >>> assign(factorize(values), np.array([[[0.0, 0.9], [1.8, 1.1]]])).supports.astype(int)
@@ -256,7 +256,7 @@ def squared_sum(residual: Residual) -> float:
 
 
 def gather(found: list[tuple[int, Component, float]], events: int, intervals: int) -> Factors:
-    """Components with their layers and explained shares, as factors; none at all is fine."""
+    """Components with their layers and explained shares, as factors; may be empty."""
     return Factors(
         layer=np.array([layer for layer, _, _ in found], dtype=np.int64),
         supports=np.array([one.support for _, one, _ in found], dtype=bool).reshape(len(found), events),
@@ -266,7 +266,7 @@ def gather(found: list[tuple[int, Component, float]], events: int, intervals: in
 
 
 def check_field(values: Float[np.ndarray, "layers events intervals"]) -> None:
-    """Refuse an empty field and one with values that are not finite."""
+    """Raise if the field is empty or has values that are not finite."""
     if 0 in values.shape:
         raise InvalidConfig(f"a priority field of shape {values.shape} is empty; give events and intervals")
     if not np.isfinite(values).all():
@@ -281,11 +281,11 @@ def _check_match(factors: Factors, values: Float[np.ndarray, "layers events inte
     layers, _, intervals = values.shape
     if factors.curves.shape[1] != intervals:
         raise InvalidConfig(
-            f"the factors have {factors.curves.shape[1]} intervals and the priority field {intervals}; "
+            f"the factors have {factors.curves.shape[1]} intervals but the priority field has {intervals}; "
             f"measure both at the same checkpoints"
         )
     if len(factors) and int(factors.layer.max()) >= layers:
         raise InvalidConfig(
-            f"there is a factor of layer {int(factors.layer.max())} but the priority field has {layers} layers; "
+            f"the factors reach layer {int(factors.layer.max())} but the priority field has {layers} layers; "
             f"group the parameters as for the factors"
         )

@@ -1,8 +1,8 @@
 """`Factors`: the quanta found in a priority field (paper, section 5.1).
 
 A factor says which events a layer's update helped (the binary support a) and when (the nonnegative curve ρ):
-P_ℓ(e, t) ≈ Σ_q a_ℓq(e) ρ_ℓq(t). Factors of one layer stand in the order in which they were found, which is the
-order in which new events are assigned to them.
+P_ℓ(e, t) ≈ Σ_q a_ℓq(e) ρ_ℓq(t). Factors of one layer are ordered as they were found; new events are assigned in
+the same order.
 """
 
 from dataclasses import dataclass, replace
@@ -30,8 +30,8 @@ _AGAIN = "find them again with quantascope discover"
 class Factors:
     """Supports and curves of the factors of all layers.
 
-    `explained` is the share of the layer's squared priority that the factor took away when it was found, so the
-    factors of one layer explain their sum.
+    `explained` is the share of the layer's squared priority that the factor removed when it was found; the shares
+    of one layer add up.
 
     >>> one = Factors(
     ...     layer=np.array([0]),
@@ -90,7 +90,7 @@ class Factors:
         return (self.cumulative >= 0.5).argmax(1)
 
     def chosen(self, which: Bool[np.ndarray, " factors"] | Int[np.ndarray, " some"]) -> "Factors":
-        """Only these factors."""
+        """The factors at these indices."""
         return replace(self, **{name: getattr(self, name)[which] for name in _TENSORS})
 
     def of_layer(self, layer: int) -> "Factors":
@@ -103,13 +103,13 @@ class Factors:
         return own.supports.T.astype(np.float64) @ own.curves
 
     def save(self, path: Path, *, made_by: str, **about: Any) -> None:
-        """Write them with the hash of the config that made them and further facts about them."""
+        """Save the factors with the hash of the config that made them and further facts."""
         tensors = {name: torch.from_numpy(getattr(self, name).copy()) for name in _TENSORS}
         write_tensors(path, tensors, made_by=made_by, **about)
 
     @classmethod
     def load(cls, path: Path, *, made_by: str | None) -> "Factors":
-        """Read them; `made_by` is the expected config hash, or None for any."""
+        """Load factors; `made_by` is the expected config hash, or None for any."""
         tensors, _ = read_tensors(path, made_by=made_by, remedy=_AGAIN)
         check_tensors(path, tensors, _TENSORS, remedy=_AGAIN)
         try:

@@ -1,4 +1,4 @@
-"""The priority field as a value: credit by layer and interval, whether it can be trusted, and its file."""
+"""`PriorityField`: credit by layer, event and interval, with its reliability and its file."""
 
 import math
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ _TENSORS = {
     "losses": "float events checkpoints",
 }
 LEAST_CORRELATION = 0.8
-"""A field is reliable if its sum is within a factor of two of the loss change, and follows it event by event."""
+"""A reliable field sums to the loss change within a factor of two and correlates with it over events."""
 
 
 @dataclass(frozen=True, eq=False)
 class PriorityField:
-    """Credit of every event in every interval, by layer, and the losses that it accounts for."""
+    """Credit of every event in every interval, by layer, and the losses whose change it explains."""
 
     rule: Rule
     layers: tuple[str, ...]
@@ -39,9 +39,9 @@ class PriorityField:
     other: Float[np.ndarray, "events intervals"]
     losses: Float[np.ndarray, "events checkpoints"]
     derivatives: Derivatives = "backward"
-    """How the derivatives were found."""
+    """How the derivatives were computed."""
     examples: str | None = None
-    """A digest of the examples whose events these are, if they are made of tensors."""
+    """A digest of the measured examples, if they consist of tensors."""
 
     @property
     def total(self) -> Float[np.ndarray, "events intervals"]:
@@ -50,18 +50,18 @@ class PriorityField:
 
     @property
     def loss_change(self) -> Float[np.ndarray, "events intervals"]:
-        """By how much each event's loss fell."""
+        """Decrease of each event's loss in each interval."""
         return -np.diff(self.losses, axis=1)
 
     @property
     def completeness(self) -> float:
-        """Total credit over total fall of the loss; 1 for an exact account, NaN if it did not change."""
+        """Total credit divided by the total decrease of the loss: 1 if exact, NaN if the loss did not change."""
         change = float(self.loss_change.sum(dtype=np.float64))
         return float(self.total.sum(dtype=np.float64)) / change if change else math.nan
 
     @property
     def event_correlation(self) -> float:
-        """Correlation over events and intervals of credit and true fall of the loss; NaN if either is constant."""
+        """Correlation of credit and true loss decrease over events and intervals; NaN if either is constant."""
         if not self.total.std() or not self.loss_change.std():
             return math.nan
         return float(np.corrcoef(self.total.ravel(), self.loss_change.ravel())[0, 1])
@@ -73,7 +73,7 @@ class PriorityField:
 
     @property
     def warning(self) -> str:
-        """What is wrong with a field that is not reliable, and what to do; empty for one that is."""
+        """The problem of an unreliable field and its remedy; empty for a reliable field."""
         if self.reliable:
             return ""
         remedy = "use the path rule, or check" if self.rule == "gradient" else "check"
@@ -84,7 +84,7 @@ class PriorityField:
         )
 
     def save(self, file: Path, *, made_by: str, **about: Any) -> None:
-        """Keep the field as an artefact, with further facts about it."""
+        """Save the field as an artefact, with further facts about it."""
         arrays = {name: getattr(self, name) for name in _TENSORS}
         tensors = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
         facts = {"rule": self.rule, "layers": list(self.layers), "derivatives": self.derivatives}
@@ -93,14 +93,14 @@ class PriorityField:
 
     @classmethod
     def load(cls, file: Path, *, made_by: str | None = None, events: Examples | None = None) -> "PriorityField":
-        """The field of an artefact; if `events` are given, a field of others is refused."""
+        """Load the field of an artefact; raises if `events` are given and the field is of other events."""
         tensors, about = read_tensors(file, made_by=made_by)
         rule: Any = about.get("rule")
         layers: Any = about.get("layers")
         form: Any = about.get("derivatives", "backward")
         if rule not in get_args(Rule) or form not in get_args(Derivatives) or not is_named(layers):
             raise DamagedArtefact(
-                f"{file} is not a priority field: it does not say its rule, layers and derivatives; {RUN_AGAIN}"
+                f"{file} is not a priority field: its rule, layers and derivatives are missing; {RUN_AGAIN}"
             )
         check_tensors(file, tensors, _TENSORS, sizes={"layers": len(layers)})
         found = cls(
@@ -111,7 +111,9 @@ class PriorityField:
             **{name: tensors[name].numpy() for name in _TENSORS},
         )
         if found.losses.shape[1] != found.values.shape[2] + 1:
-            raise DamagedArtefact(f"{file} has not one interval between each two checkpoints; {RUN_AGAIN}")
+            raise DamagedArtefact(
+                f"{file} does not have one interval per pair of successive checkpoints; {RUN_AGAIN}"
+            )
         asked = None if events is None else examples_digest(events)
         if asked is not None and found.examples not in (None, asked):
             raise RunMismatch(

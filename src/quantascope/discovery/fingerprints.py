@@ -1,8 +1,8 @@
-"""Units as communities of events that the same moves of the parameters help *and hurt*: a variant.
+"""A variant: units as communities of events that the same parameter moves help *and hurt*.
 
-A nonnegative curve sees only help. Yet before a function is acquired, each move of the parameters that it uses
-lowers the loss of some of its events and raises that of others, and which moves those are is peculiar to the
-function. An event's fingerprint is its signed priority over all intervals:
+A nonnegative curve captures only help. But before a function is acquired, each move of its parameters lowers the
+loss of some of its events and raises the loss of others, and this pattern is specific to the function. An event's
+fingerprint is its signed priority over all intervals:
 
     compressed    the square root of each priority, with its sign: a few steep intervals would outweigh all others
     fingerprint   rows at unit length, principal components at the square root of their spread (so that moves
@@ -41,9 +41,9 @@ def factorize_fingerprints(
     power: float = 0.5,
     seed: int = 0,
 ) -> Factors:
-    """Factors of the view with the clearest communities, one for each, largest share explained first.
+    """One factor for each community of the view with the clearest communities, largest explained share first.
 
-    `power` compresses priorities before they are compared: 1 takes them as they are, 0 their signs alone.
+    `power` compresses priorities before they are compared: 1 keeps them unchanged, 0 keeps only their signs.
 
     >>> rng = np.random.default_rng(0)
     >>> unit = np.repeat([0, 1, 2], 20)
@@ -54,9 +54,7 @@ def factorize_fingerprints(
     """
     check_field(values)
     if not 0 <= power <= 1:
-        raise InvalidConfig(
-            f"power={power} does not compress; give a number from 0, signs alone, to 1, as they are"
-        )
+        raise InvalidConfig(f"power={power} is out of range; give a number from 0 (signs only) to 1 (unchanged)")
     fields = values.astype(np.float64)
     present = [layer for layer, field in enumerate(fields) if field.any()]
     views = [([layer], fields[layer]) for layer in present]
@@ -86,9 +84,9 @@ def _component(field: Float[np.ndarray, "events intervals"], support: Bool[np.nd
 def communities(
     field: Float[np.ndarray, "events intervals"], *, neighbours: int = 10, power: float = 0.5, seed: int = 0
 ) -> tuple[Int[np.ndarray, " events"], float]:
-    """A label for each event of one view, −1 for those without any priority, and how clear the labels are.
+    """A label for each event of one view (−1 without any priority), and the clarity of the labels.
 
-    They are as clear as their modularity exceeds that of the communities of random rows.
+    Clarity is the excess of their modularity over the modularity of the communities of random rows.
     """
     present = np.flatnonzero(field.any(1))
     if len(present) <= neighbours:

@@ -1,4 +1,4 @@
-"""Which parameters make up which layer."""
+"""Assigns parameters to layers."""
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -9,13 +9,13 @@ from quantascope.runs.errors import InvalidConfig
 from quantascope.sources.losses import TiedLosses
 
 Groups = Mapping[str, str | Sequence[str]]
-"""Layers by name: parameter names, or patterns with * and ?, of each."""
+"""Layer names with their parameters: a name or pattern with * and ?, or several."""
 
 
 def resolve_groups(
     groups: Groups, tensors: Mapping[str, Tensor], losses: TiedLosses | None = None
 ) -> dict[str, tuple[str, ...]]:
-    """The parameters of each layer; every layer has some, and no two share one."""
+    """The parameters of each layer; raises if a layer is empty or two layers share a parameter."""
     aliases, buffers = (losses.aliases, losses.buffers) if losses else ({}, frozenset())
     floating = {name: aliases.get(name, name) for name, value in tensors.items() if value.is_floating_point()}
     parameters = {name: one for name, one in floating.items() if one not in buffers}
@@ -29,13 +29,13 @@ def resolve_groups(
         if not names:
             some = ", ".join(list(parameters)[:3])
             raise InvalidConfig(
-                f"layer '{layer}' ({', '.join(patterns)}) matches no parameter; there are {some}, …"
+                f"layer '{layer}' ({', '.join(patterns)}) matches no parameter; the parameters are {some}, …"
             )
         for name in names:
             if name in owner:
                 tied = "".join(f", tied to '{alias}'," for alias, one in aliases.items() if one == name)
                 raise InvalidConfig(
-                    f"parameter '{name}'{tied} is in layer '{owner[name]}' and in '{layer}'; give it to one"
+                    f"parameter '{name}'{tied} is in layer '{owner[name]}' and in '{layer}'; assign it to one"
                 )
             owner[name] = layer
         members[layer] = names

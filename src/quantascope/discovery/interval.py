@@ -1,8 +1,8 @@
-"""The measurement of one interval between two checkpoints, as a piece of work for an engine.
+"""The measurement of one interval between two checkpoints, as a job for an engine.
 
 It loads the checkpoints, takes the derivatives of the rule, and checks that losses and derivatives are finite. The
-path rule starts with two nodes of quadrature and adds to them until credit and loss change agree; every derivative
-that was taken is kept.
+path rule starts with two quadrature nodes and adds nodes until credit and loss change agree; all derivatives taken
+are reused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ Rule = Literal["gradient", "path"]
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """One interval of a trajectory; called with its index, it measures it or reads the part that is kept."""
+    """A function of an interval's index that measures the interval or loads its saved part."""
 
     trajectory: Trajectory
     event_losses: TiedLosses
@@ -59,12 +59,12 @@ class Interval:
 
     @torch.no_grad()
     def losses(self, tensors: Parameters, *, trained: bool = False) -> Float[Tensor, " events"]:
-        """The loss of every event that is measured, or that was trained on."""
+        """The loss of every measured event, or of every training event."""
         pieces = self._trained if trained else self._pieces
         return torch.cat([self.event_losses(tensors, piece) for piece in pieces])
 
     def __call__(self, index: int) -> dict[str, Tensor]:
-        """Credit by layer, credit of other parameters, and the losses before, of one interval."""
+        """For one interval: credit by layer, credit of other parameters, and the losses at its start."""
         if self.parts is None:
             return self._measure(index)
         file = self.parts / f"interval-{index:05d}.safetensors"
@@ -82,7 +82,7 @@ class Interval:
         return self.rule == "gradient" and self.train is not self.events
 
     def _made_from(self, index: int) -> dict[str, Any]:
-        """What a part is made from, as far as it can be written down; its events and losses are compared."""
+        """The serializable settings of a part; its events and losses are compared separately."""
         about: dict[str, Any] = {"rule": self.rule, "layers": [[name, *own] for name, own in self.members.items()]}
         about["derivatives"] = self.derivatives
         ends = [index] if self.rule == "gradient" else [index, index + 1]
@@ -92,9 +92,9 @@ class Interval:
         return {**about, "tolerance": self.tolerance, "nodes": list(COUNTS)}
 
     def _kept(self, file: Path, made_from: Mapping[str, Any], index: int) -> dict[str, Tensor]:
-        """The part in a file, if what is asked for now would give the same."""
+        """The saved part, if the current settings would give the same result."""
         column, found = read_tensors(file, made_by=None)
-        found = {"derivatives": "backward", **found}  # as all were before there was a choice
+        found = {"derivatives": "backward", **found}  # older parts have no such entry
         other = [what for what, value in made_from.items() if found.get(what) != value]
         if not other:
             start = self.tensors(index)
@@ -104,15 +104,15 @@ class Interval:
             other = ["events or losses" for name, value in now.items() if not _alike(column.get(name), value)]
         if other:
             raise RunMismatch(
-                f"{file} is part of another measurement (other {other[0]}); move {self.parts} away or name "
-                "another folder"
+                f"{file} belongs to another measurement (different {other[0]}); move {self.parts} away or "
+                "choose another folder"
             )
         check_tensors(file, column, self._tensors, sizes={"layers": len(self.members)})
         return column
 
     @property
     def _tensors(self) -> dict[str, str]:
-        """What a part holds."""
+        """The arrays of a part."""
         trained = {"trained": "float examples"} if self._needs_trained else {}
         return {"values": "float layers events", "other": "float events", "losses": "float events", **trained}
 
@@ -120,7 +120,7 @@ class Interval:
         return self.counted(index)[0]
 
     def counted(self, index: int) -> tuple[dict[str, Tensor], int]:
-        """The measurement of one interval, and at how many points it took derivatives."""
+        """Measure one interval; also return the number of points at which derivatives were taken."""
         start = self.tensors(index)
         points = 1
         if self.rule == "gradient":
@@ -143,7 +143,7 @@ class Interval:
     def _first_order(
         self, start: Parameters, index: int
     ) -> tuple[Float[Tensor, " events"], Float[Tensor, "groups events"]]:
-        """Losses at the start, and the credit of a step of the interval's mass down the gradient."""
+        """Losses at the start, and the credit of one gradient step with the interval's learning-rate mass."""
         at, event_losses = self.event_losses.parameters(start), self.event_losses.beside(start)
         here = linearize(self.derivatives, event_losses, at, self._pieces)
         own = self.train is self.events
@@ -164,9 +164,9 @@ class Interval:
         before: Float[Tensor, " events"],
         after: Float[Tensor, " events"],
     ) -> tuple[Float[Tensor, "groups events"], int]:
-        """Credit along the way of the parameters, of as many nodes as bring its sum to the fall of the loss.
+        """Credit along the parameters' path, with enough nodes that it sums to the decrease of the loss.
 
-        Second, how many nodes that are.
+        The second value is the number of nodes.
         """
         fall = before - after
         enough = float(allowed_error(torch.stack([before, after], 1).cpu().numpy(), self.tolerance)[0])
@@ -189,13 +189,13 @@ class Interval:
         return linearize(self.derivatives, self.event_losses.beside(start), at, self._pieces, sizes)
 
     def _directions(self, way: Parameters) -> list[Parameters]:
-        """The way of each layer alone, and last that of all parameters outside them."""
+        """The displacement of each layer's parameters, and last of all parameters outside the layers."""
         inside = {name for names in self.members.values() for name in names}
         groups = [*self.members.values(), tuple(name for name in way if name not in inside)]
         return [{name: way[name] for name in names} for names in groups]
 
     def checked_losses(self, index: int) -> Float[Tensor, " events"]:
-        """The losses at a checkpoint, all of them finite, on the CPU."""
+        """The losses at a checkpoint, on the CPU; raises if any is not finite."""
         losses = self.losses(self.tensors(index)).cpu()
         self._check_losses(losses, index)
         return losses
@@ -219,14 +219,14 @@ class Interval:
             )
 
     def check_shapes(self, first: Parameters, index: int, since: int = 0) -> Parameters:
-        """The tensors of a checkpoint, which must be of the same shapes as those of an earlier one."""
+        """The tensors of a checkpoint; raises if their shapes differ from an earlier checkpoint."""
         here = self.tensors(index)
         for name, value in first.items():
             if name not in here or here[name].shape != value.shape:
                 found = f"of shape {list(here[name].shape)}" if name in here else "missing"
                 raise DamagedArtefact(
                     f"tensor '{name}' is {found} at step {self.trajectory.steps[index]} and of shape "
-                    f"{list(value.shape)} at step {self.trajectory.steps[since]}: one checkpoint is of another "
+                    f"{list(value.shape)} at step {self.trajectory.steps[since]}: one checkpoint has another "
                     "architecture"
                 )
         return here
@@ -239,9 +239,9 @@ def linearize(
     pieces: Sequence[Any],
     sizes: dict[int, float] | None = None,
 ) -> Linearized | Differences:
-    """The losses at given parameters, with their derivatives in the form that is asked for.
+    """The losses at given parameters, with derivatives in the requested form.
 
-    Differences take the step of each direction from `sizes`, if it is there, and leave theirs.
+    `Differences` reads the step of each direction from `sizes` and updates it.
     """
     if derivatives == "backward":
         return Linearized(event_losses, at, pieces)
@@ -251,19 +251,19 @@ def linearize(
 def allowed_error(
     losses: Float[np.ndarray, "events checkpoints"], tolerance: float
 ) -> Float[np.ndarray, " intervals"]:
-    """How far credit may be from the fall of the loss, in norm over events: a share of it, or rounding."""
+    """The allowed distance of credit from the loss decrease, in norm over events: a share of it, or rounding."""
     size = np.abs(losses).max(0)
     rounding = 10 * np.finfo(losses.dtype).eps * len(losses) ** 0.5 * np.maximum(size[:-1], size[1:])
     return np.maximum(tolerance * np.linalg.norm(np.diff(losses, axis=1), axis=0), rounding)
 
 
 def _misses(credit: Float[Tensor, "groups events"], fall: Float[Tensor, " events"]) -> float:
-    """How far credit is from the fall of the loss, in norm over events."""
+    """The distance of credit from the loss decrease, in norm over events."""
     return float((credit.sum(0) - fall).norm())
 
 
 def _alike(kept: Tensor | None, now: Tensor) -> bool:
-    """Whether losses are the same but for rounding, which another cut in pieces changes."""
+    """Whether losses agree up to rounding, which depends on how they are split into pieces."""
     return kept is not None and kept.shape == now.shape and torch.allclose(kept, now, rtol=1e-4, atol=1e-6)
 
 

@@ -1,12 +1,12 @@
-"""Layer normalization whose second derivative by the weights of events is one kernel.
+"""Layer normalization whose second derivative with respect to event weights is one kernel.
 
     dx = A (γ dy),   A = (1 - 1/n - x̂ x̂ᵀ/n) / σ
     Jv of it: γ A ẋ + γ̇ x̂ + β̇
 
-A is symmetric, so that the kernel of the first derivative computes the second as well; torch composes it of many
-elementwise operations. Values and first derivatives are torch's own to the bit. The weights of events come into
-`dx` by `dy` alone, and only this derivative is there: none by x or γ. Where losses are themselves made of
-gradients, under transforms of `torch.func` and under autocast, torch's own is used.
+A is symmetric, so the kernel of the first derivative also computes the second one, which torch composes of many
+elementwise operations. Values and first derivatives are bit-identical to torch's. The event weights enter `dx`
+only through `dy`, and only this derivative is implemented: none with respect to x or γ. Torch's own is used under
+transforms of `torch.func`, under autocast, and where losses are themselves made of gradients.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,10 @@ _backward = torch.ops.aten.native_layer_norm_backward
 
 
 class QuickLayerNorm(TorchFunctionMode):
-    """Where this is entered, layer normalization is of the form above, for gradients that are taken outside."""
+    """Context manager in which torch's layer normalization is replaced by the form above.
+
+    It is for gradients that are taken after the context has been left.
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -4,9 +4,9 @@
     g = Jᵀw     the gradient of the weighted sum of losses: one forward and one backward pass
     Jv          the gradient of <g, v> by w: one backward pass through the first, for each direction v
 
-J is the matrix of event gradients, which is never made. The forward pass, the losses and the population gradient
-are shared by all directions, and a direction of late layers costs no more than the way from there to the losses.
-Every kernel of the model must have a second derivative; `Differences` is the form for those that have none.
+J is the matrix of event gradients, which is never built. All directions share the forward pass, the losses and the
+population gradient, and a direction in late layers costs only the path from there to the losses. Every kernel of
+the model must have a second derivative; otherwise use `Differences`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,10 +25,10 @@ from quantascope.sources.losses import EventLosses
 Parameters = dict[str, Tensor]
 Answer = TypeVar("Answer")
 Derivatives = Literal["backward", "differences"]
-"""How derivatives along directions are found: by a second backward pass, or by differences of forward passes."""
+"""Form of the derivatives along directions: by a second backward pass, or by differences of forward passes."""
 
 _NO_SECOND_DERIVATIVE = ("is not implemented", "once_differentiable", "double backward")
-"""What torch says of a fused kernel, of a function that was declared so, and of a compiled one."""
+"""Parts of torch's error messages for a fused kernel, a once-differentiable function and a compiled one."""
 _REMEDY = (
     ': the model has a fused kernel that cannot be differentiated twice; use derivatives="differences", or the '
     'kernel\'s plain form, as attn_implementation="eager" does'
@@ -36,11 +36,11 @@ _REMEDY = (
 
 
 class NotTwiceDifferentiable(InvalidConfig):
-    """A model with a kernel that has no second derivative."""
+    """Raised for a model with a kernel that has no second derivative."""
 
 
 class _Piece:
-    """The losses of one batch, and the graph of their gradient by the events' weights."""
+    """The losses of one batch, and the graph of their gradient with respect to event weights."""
 
     def __init__(self, event_losses: EventLosses, at: Mapping[str, Tensor], batch: Any) -> None:
         leaves = {name: value.detach().requires_grad_() for name, value in at.items()}
@@ -55,7 +55,7 @@ class _Piece:
 
     @property
     def gradient(self) -> Parameters:
-        """The summed gradient of all events, of the parameters that they depend on."""
+        """The gradient of the summed event losses, for the parameters that they depend on."""
         return {name: one.detach() for name, one in self._gradient.items()}
 
     def along(self, direction: Mapping[str, Tensor]) -> Float[Tensor, " events"]:
@@ -107,7 +107,7 @@ class Linearized:
     def along(
         self, directions: Sequence[Mapping[str, Tensor]]
     ) -> tuple[Float[Tensor, " events"], Float[Tensor, "directions events"]]:
-        """The losses, and their derivatives along each direction; parameters that it does not name stay."""
+        """The losses and their derivatives along each direction; parameters that a direction omits stay fixed."""
         answers = self._ask(
             lambda piece: (piece.losses, torch.stack([piece.along(direction) for direction in directions]))
         )
@@ -115,14 +115,14 @@ class Linearized:
         return torch.cat(losses), torch.cat(derivatives, 1)
 
     def derivatives(self, directions: Sequence[Mapping[str, Tensor]]) -> Float[Tensor, "directions events"]:
-        """The derivatives along each direction alone."""
+        """Only the derivatives along each direction."""
         return self.along(directions)[1]
 
     def check(self) -> None:
-        """Refuse a model whose gradient does not say all of what it depends on.
+        """Raise if the second backward pass misses part of the gradient.
 
-        The derivatives of all events along the mean gradient g sum to n |g|², whatever the model is. A kernel that
-        returns a gradient without a graph makes them less, and raises no error.
+        For every model, the derivatives of all events along the mean gradient g sum to n |g|². A kernel that
+        returns a gradient without a graph makes the sum smaller without raising an error.
         """
         gradient = self.gradient()
         found = self.derivatives([gradient])[0].cpu().double()

@@ -1,4 +1,4 @@
-"""The field of a source's panel, measured once and kept as `priority/RULE-PANEL.safetensors`."""
+"""Measures the field of a source's panel once and saves it as `priority/RULE-PANEL.safetensors`."""
 
 import shutil
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from quantascope.runs.errors import DamagedArtefact, RunMismatch
 from quantascope.sources.source import Source
 
 FieldProgress = Callable[[str, int, int], None]
-"""Called with what is measured, how many intervals are done, and of how many."""
+"""A function called with a label, the number of finished intervals, and their total."""
 
 
 def measure_field(
@@ -28,13 +28,13 @@ def measure_field(
     memory: float = 2e9,
     progress: FieldProgress | None = None,
 ) -> PriorityField:
-    """The field of a panel's events along the source's trajectory."""
+    """The field of a panel's events along the source's trajectory, loaded if it was measured before."""
     made_by = field_origin(source, rule, panel)
     file = field_file(source, rule, panel)
     parts = file.with_suffix(".parts")
     if file.exists():
         kept = read_field(source, rule, panel)
-        shutil.rmtree(parts, ignore_errors=True)  # there if the last call was killed after it had saved the field
+        shutil.rmtree(parts, ignore_errors=True)  # exists if the last call was killed after it saved the field
         return kept
     checkpoints = _digests(source)
     measured = priority_field(
@@ -56,17 +56,17 @@ def measure_field(
 
 
 def read_field(source: Source, rule: Rule, panel: str = "training") -> PriorityField:
-    """The field that was measured before; refused if there is none, or if a checkpoint has changed since."""
+    """Load a measured field; raises if there is none, or if a checkpoint has changed since."""
     file = field_file(source, rule, panel)
     if not file.exists():
-        raise DamagedArtefact(f"{file} is not there; measure it with {source.command('discover')}")
+        raise DamagedArtefact(f"{file} does not exist; measure it with {source.command('discover')}")
     kept = PriorityField.load(file, made_by=field_origin(source, rule, panel), events=source.examples(panel))
     _refuse_other_checkpoints(file, _digests(source))
     return kept
 
 
 def announced_cost(source: Source, rule: Rule, *, memory: float = 2e9) -> FieldCost | None:
-    """Time and memory of the training events' field; None if it was measured before."""
+    """Estimated time and memory of the training events' field; None if it was already measured."""
     check_budget(memory)
     if field_file(source, rule, "training").exists():
         return None
@@ -82,22 +82,22 @@ def announced_cost(source: Source, rule: Rule, *, memory: float = 2e9) -> FieldC
 
 
 def field_file(source: Source, rule: Rule, panel: str) -> Path:
-    """Where the field of a panel is kept."""
+    """The file of a panel's field."""
     return source.folder / "priority" / f"{rule}-{panel}.safetensors"
 
 
 def field_origin(source: Source, rule: Rule, panel: str) -> str:
-    """The hash of what makes the field of a panel."""
+    """The hash of everything that determines the field of a panel."""
     return fingerprint({"source": source.identity, "rule": rule, "panel": panel})
 
 
 def _digests(source: Source) -> dict[str, str]:
-    """A hash of each checkpoint, by its step."""
+    """The hash of each checkpoint, by step."""
     return {str(step): source.trajectory.digest(index) for index, step in enumerate(source.steps)}
 
 
 def _refuse_other_checkpoints(file: Path, checkpoints: dict[str, str]) -> None:
-    """Refuse a field of checkpoints that have changed since; one that does not say its checkpoints is taken."""
+    """Raise if a checkpoint has changed since; a field without checkpoint hashes is accepted."""
     kept = read_facts(file).get("checkpoints", checkpoints)
     same = kept if isinstance(kept, dict) else {}
     other = [step for step, digest in checkpoints.items() if same.get(step) != digest]

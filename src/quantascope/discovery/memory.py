@@ -1,4 +1,4 @@
-"""How much memory a computation on so many examples takes, and how many fit a budget."""
+"""Measures the memory of a computation per example, and how many examples fit a budget."""
 
 import weakref
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from quantascope.runs.memory import shown_bytes
 
 
 class PeakMemory(TorchDispatchMode):
-    """Counts the bytes of tensors that are alive at once, of those made inside.
+    """Context manager that counts the peak bytes of tensors created inside it.
 
     >>> with PeakMemory() as memory:
     ...     for _ in range(3):
@@ -49,7 +49,7 @@ class PeakMemory(TorchDispatchMode):
 
 @dataclass(frozen=True)
 class Footprint:
-    """The bytes that some work takes: those of one example, and those of each further one.
+    """The bytes of a computation: for one example, and for each further example.
 
     >>> Footprint(one=100.0, each=10.0).within(150.0), Footprint(one=100.0, each=10.0).bytes(6)
     (6, 150.0)
@@ -61,32 +61,32 @@ class Footprint:
 
     @classmethod
     def of(cls, work: Callable[[slice], Any], *, available: int) -> "Footprint":
-        """The footprint of work on ranges of examples, measured on the last ones.
+        """Measure the footprint of work on ranges of examples, using the last examples.
 
-        Lists that are sorted by length end with the longest; the estimate is as good as these stand for the rest.
+        In a list sorted by length, these are the longest; the estimate is good if they represent the others.
         """
         few = min(5, available)
         one, top = _peak(work, slice(available - 1, available)), _peak(work, slice(available - few, available))
         return cls(float(one), max((top - one) / max(few - 1, 1), 1.0), available)
 
     def within(self, budget: float) -> int:
-        """How many examples fit a budget in bytes."""
+        """Number of examples that fit a budget in bytes."""
         if budget < self.one:
             raise InvalidConfig(
-                f"a memory budget of {shown_bytes(budget)} is too little for one example; give at least "
+                f"a memory budget of {shown_bytes(budget)} is too small for one example; give at least "
                 f"{shown_bytes(self.one)}"
             )
         return min(1 + int(min((budget - self.one) / self.each, self.available)), self.available)
 
     def bytes(self, examples: int) -> float:
-        """What so many examples take at once."""
+        """The bytes of `examples` examples processed at once."""
         return self.one + (examples - 1) * self.each
 
 
 def check_budget(memory: float) -> None:
-    """Refuse a budget in bytes that holds nothing."""
+    """Raise if a budget in bytes is not positive."""
     if not memory > 0:
-        raise InvalidConfig(f"a memory budget of {memory / 1e9:g} GB is too little; give more than 0")
+        raise InvalidConfig(f"a memory budget of {memory / 1e9:g}  GB is too small; give more than 0")
 
 
 def _peak(work: Callable[[slice], Any], examples: slice) -> int:

@@ -1,9 +1,9 @@
-"""Are factors acquired in the order that the theory predicts? (paper, section 5.2; appendix G.3)
+"""Tests whether factors are acquired in the order that the theory predicts (paper, section 5.2; appendix G.3).
 
 Frequent and simple computations should come first: acquisition time falls with demand p, rises with complexity κ
-and falls with p/κ. Correlations are Spearman's, pooled over all factors; beside them stands in how many layers
-the two signs that involve complexity are as predicted. Factors of one trajectory are not independent of each
-other, so these are consistency checks and have no p-values.
+and falls with p/κ. Correlations are Spearman's, pooled over all factors. A second figure counts the layers in
+which both signs that involve complexity are as predicted. Factors of one trajectory are not independent, so these
+are consistency checks without p-values.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from quantascope.runs.errors import InvalidConfig
 class Ordering:
     """Rank correlations with acquisition time, NaN for fewer than two factors, and layers with predicted signs.
 
-    `layers` counts those whose factors were not all acquired at once; only these have an order.
+    `layers` counts the layers whose factors were not all acquired at once; only these have an order.
     """
 
     factors: int
@@ -32,7 +32,7 @@ class Ordering:
 
 
 def ordering(factors: Factors, complexity: Float[np.ndarray, " factors"]) -> Ordering:
-    """How acquisition time goes with demand, with packet complexity, and with their ratio.
+    """Correlations of acquisition time with demand, packet complexity, and their ratio.
 
     >>> factors = Factors(
     ...     layer=np.array([0, 0]),
@@ -70,14 +70,16 @@ def mean_acquisition(factors: Factors) -> Float[np.ndarray, " intervals"]:
 
 
 def improvement(loss: Float[np.ndarray, " checkpoints"]) -> Float[np.ndarray, " intervals"]:
-    """Fall of a loss up to the end of each interval, as a share of its whole fall.
+    """Decrease of a loss up to the end of each interval, as a share of its total decrease.
 
     >>> improvement(np.array([4.0, 3.0, 2.0]))
     array([0.5, 1. ])
     """
     fall = loss[0] - loss[-1]
     if not fall > 0:
-        raise InvalidConfig(f"the loss went from {loss[0]:g} to {loss[-1]:g}; improvement needs one that fell")
+        raise InvalidConfig(
+            f"the loss went from {loss[0]:g} to {loss[-1]:g}; improvement needs one that decreased"
+        )
     return (loss[0] - loss[1:]) / fall
 
 
@@ -86,13 +88,13 @@ def improvement_correlation(
 ) -> float:
     """Pearson correlation of the mean acquisition curve with the improvement of a held-out loss.
 
-    Both are taken at the ends of the intervals; at the start of training both are zero by definition, which the
-    paper's authors count as a point as well.
+    Both are taken at the ends of the intervals. At the start of training both are zero by definition; the paper's
+    authors include this point.
     """
     mean, improved = mean_acquisition(factors), improvement(loss)
     if mean.shape != improved.shape:
         raise InvalidConfig(
-            f"the factors have {len(mean)} intervals and the loss {len(loss)} checkpoints; "
+            f"the factors have {len(mean)} intervals but the loss has {len(loss)} checkpoints; "
             f"give the loss at all {len(mean) + 1} checkpoints of the field"
         )
     pair = np.pad([mean, improved], ((0, 0), (int(with_start), 0)))

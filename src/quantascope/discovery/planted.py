@@ -1,4 +1,4 @@
-"""Planted fields: priority made of known supports and curves, for measuring what a method recovers."""
+"""Planted fields: priority made from known supports and curves, to measure what a method recovers."""
 
 from dataclasses import dataclass
 
@@ -9,10 +9,11 @@ from quantascope.runs.config import Config, NonNegativeFloat, Positive, Positive
 
 
 class PlantedConfig(Config):
-    """Bell-shaped curves at even distances in time over one layer's events.
+    """Settings of a planted field: bell-shaped curves, evenly spaced in time, over one layer's events.
 
-    Noise is that of every entry over the root mean square of the field without it. With overlap, a support takes
-    each event with its own probability between a tenth and a half; without, an event has one factor or none.
+    Noise is the standard deviation per entry, relative to the root mean square of the noiseless field. With
+    overlap, each support has its own probability between 0.1 and 0.5 of including an event; without, an event has
+    one factor or none.
     """
 
     events: Positive = 1000
@@ -26,7 +27,7 @@ class PlantedConfig(Config):
 
 @dataclass(frozen=True, eq=False)
 class Planted:
-    """A field and what it is made of."""
+    """A field with its supports and curves."""
 
     values: Float[np.ndarray, "1 events intervals"]
     supports: Bool[np.ndarray, "factors events"]
@@ -34,7 +35,7 @@ class Planted:
 
 
 def plant(config: PlantedConfig) -> Planted:
-    """The field of a config; equal configs give equal fields.
+    """Make the field of a config; equal configs give equal fields.
 
     >>> planted = plant(PlantedConfig(events=50, factors=3))
     >>> np.allclose(planted.values[0], planted.supports.T @ planted.curves)

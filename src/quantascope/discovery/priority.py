@@ -2,17 +2,18 @@
 
 Two rules measure one interval between checkpoints.
 
-    gradient   Λ <∇_l L_e, ∇_l L_train> at the interval's start: the paper's first-order credit. It stands for the
-               loss change only while steps are small and the update is plain gradient descent.
-    path       -∫ <∇_l L_e, dθ_l> along the straight way between the checkpoints, by nested quadrature of as many
-               nodes as it takes. Over all parameters it is the loss change, for any optimizer and spacing.
+    gradient Λ <∇_l L_e, ∇_l L_train> at the interval's start: the paper's first-order credit. It equals the loss
+               change only for small steps of plain gradient descent. path -∫ <∇_l L_e, dθ_l> along the straight
+               line between the checkpoints, by nested quadrature with as many nodes as needed. Over all parameters
+               it is the loss change, for any optimizer and spacing.
 
 Both are directional derivatives of all event losses at once: one backward pass per layer through the graph of the
-population gradient, whatever the number of events. Where a kernel cannot be differentiated twice, they are central
-differences of two forward passes per layer. The credit of parameters outside every layer is kept as well,
-so that a field knows its completeness: how much of the true loss change it accounts for. A tied tensor is one
-parameter and belongs to the layer that has any of its names. Buffers belong to no layer: no gradient moves them,
-and the path rule moves the parameters first and then the buffers, whose credit is with that of the rest.
+population gradient, whatever the number of events. If a kernel cannot be differentiated twice, central differences
+of two forward passes per layer are used. The credit of parameters outside all layers is kept too, so that a field
+knows its completeness: the share of the true loss change that it explains. A tied tensor is one parameter and
+belongs to the layer that contains any of its names. Buffers belong to no layer, because no gradient moves them.
+The path rule moves the parameters first and then the buffers, whose credit is added to that of parameters outside
+all layers.
 """
 
 import math
@@ -63,20 +64,22 @@ def priority_field(
     Args:
         trajectory: Checkpoints of one run.
         event_losses: One loss per event from named parameters and a batch.
-        groups: Which parameters make up which layer.
-        train: Examples whose mean event loss was trained on; the gradient rule needs them.
-        events: Examples whose events are measured; those trained on if not given.
+        groups: The parameters of each layer.
+        train: Training examples, whose mean event loss was minimized; required by the gradient rule.
+        events: Examples whose events are measured. Default: `train`.
         rule: How an interval is measured.
-        tolerance: The path rule refines until credit and loss change differ by at most this share, in norm.
-        memory: Bytes that the derivatives may take at once, beyond the field itself.
-        derivatives: How derivatives are found: by a second `backward` pass, or by central `differences` of forward
-            passes, which take less memory and are exact to about 2e-4 of the largest entry in float32. If not
-            given, differences are used where a kernel of the model cannot be differentiated twice.
-        device: Where losses are computed: cpu, cuda, cuda:N or mps. Tensors and examples are moved there.
-        engine: Where intervals are measured; in this process if not given.
-        parts: Folder that keeps measured intervals, so that an interrupted measurement is taken up again. Parts of
-            other checkpoints, events, losses, layers or of another rule are refused.
-        progress: Told how many intervals are measured, of how many.
+        tolerance: Relative norm of the difference between credit and loss change at which the path rule stops
+            refining.
+        memory: Bytes of memory for derivatives, in addition to the field itself.
+        derivatives: `backward`, a second backward pass, or `differences`, central differences of forward passes,
+            which take less memory and are exact to about 2e-4 of the largest entry in float32. Default:
+            differences if a kernel of the model cannot be differentiated twice, else backward.
+        device: Device on which losses are computed: cpu, cuda, cuda:N or mps. Tensors and examples are moved
+            there.
+        engine: Executor that measures the intervals. Default: this process.
+        parts: Folder for measured intervals, from which an interrupted measurement resumes. Raises if it holds
+            parts of other checkpoints, events, losses, layers or of another rule.
+        progress: Called with the number of measured intervals and their total.
 
     >>> import tempfile
     >>> from quantascope.sources.losses import ModuleLosses
@@ -112,7 +115,7 @@ def priority_field(
     except NotTwiceDifferentiable:
         if derivatives is not None:
             raise
-        # A kernel may be chosen by the size of a batch, which the trial on a few examples did not have.
+        # A kernel may be chosen by batch size, so the trial on a few examples may not have used this one.
         interval = replace(interval, derivatives="differences")
         columns = _measure(interval, len(trajectory) - 1, engine, progress)
     field = PriorityField(
@@ -144,7 +147,7 @@ def prepare(
     device: str | torch.device = CPU,
     parts: Path | None = None,
 ) -> Interval:
-    """What measures each interval, after a check of all that can be checked on a few examples."""
+    """The function that measures an interval, after checks on a few examples."""
     check_rule(rule)
     check_derivatives(derivatives)
     where = find_device(device)
@@ -167,7 +170,7 @@ def prepare(
 
 
 def check_rule(rule: str) -> None:
-    """Refuse a rule that there is not."""
+    """Raise if the rule is unknown."""
     if rule not in get_args(Rule):
         raise InvalidConfig(f"there is no rule '{rule}'; there are {' and '.join(get_args(Rule))}")
 
@@ -192,7 +195,7 @@ def _measure(
 
 
 def _check_picklable(losses: EventLosses) -> None:
-    """Refuse losses that cannot be sent to another process."""
+    """Raise if losses cannot be sent to another process."""
     own = losses.losses if isinstance(losses, ModuleLosses) else losses
     try:
         pickle.dumps(own)
@@ -200,12 +203,12 @@ def _check_picklable(losses: EventLosses) -> None:
         name = getattr(own, "__qualname__", type(own).__name__)
         raise InvalidConfig(
             f"the loss {name} cannot be sent to the engine's processes; define it by name at module level, not "
-            "as a lambda or inside a function, or leave engine out"
+            "as a lambda or inside a function, or omit engine"
         ) from None
 
 
 def _warn_of_error(field: PriorityField, tolerance: float) -> None:
-    """Say where the most nodes that are tried were too few."""
+    """Warn about intervals for which the largest number of nodes was too small."""
     error = np.linalg.norm(field.total - field.loss_change, axis=0)
     far = np.flatnonzero(error > 1.01 * allowed_error(field.losses, tolerance))
     if len(far):
@@ -214,6 +217,6 @@ def _warn_of_error(field: PriorityField, tolerance: float) -> None:
         warnings.warn(
             f"credit misses the tolerance {tolerance:g} at {COUNTS[-1]} nodes in {len(far)} of {len(error)} "
             f"intervals, most from step {field.steps[worst]} to {field.steps[worst + 1]} (error "
-            f"{error[worst]:.2g} of a loss change of {change:.2g}); keep checkpoints more often there",
+            f"{error[worst]:.2g} of a loss change of {change:.2g}); save checkpoints more often there",
             stacklevel=3,
         )

@@ -1,8 +1,8 @@
-"""Nested quadrature from 0 to 1: each rule keeps the nodes of the one before it.
+"""Nested quadrature from 0 to 1: each rule reuses the nodes of the previous one.
 
-The first rule is Gauss-Legendre's of two nodes. Kronrod and Patterson add n + 1 nodes to n so that the rule is
-exact for polynomials of the highest degree within reach: 3, 7, 17, 35 and 71 for 2, 5, 11, 23 and 47 nodes. Gauss
-rules of 4, 8 and 16 nodes, which share none, reach 7, 15 and 31. The new nodes are the roots of the polynomial E
+The first rule is the Gauss-Legendre rule with two nodes. Kronrod and Patterson add n + 1 nodes to n so that the
+rule is exact up to the highest possible degree: 3, 7, 17, 35 and 71 for 2, 5, 11, 23 and 47 nodes. Gauss rules
+with 4, 8 and 16 nodes, which share no nodes, reach 7, 15 and 31. The new nodes are the roots of the polynomial E
 of degree n + 1 for which, with the old nodes at the roots of G,
 
     ∫ G E xᵏ dx = 0   for k = 0 … n.
@@ -15,11 +15,11 @@ from jaxtyping import Float
 from numpy.polynomial import legendre
 
 COUNTS = (2, 5, 11, 23, 47)
-"""Nodes of each rule; double precision does not find the next one."""
+"""Number of nodes of each rule; the next rule cannot be found in double precision."""
 
 
 def nodes(rule: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Places and weights of a rule, counted from 0; places of the rule before come first, in the same order.
+    """Nodes and weights of a rule (counted from 0); the nodes of the previous rule come first, in the same order.
 
     >>> [len(nodes(rule)[0]) for rule in range(len(COUNTS))] == list(COUNTS)
     True

@@ -1,9 +1,8 @@
-"""Which quanta recur when the source is trained again from another seed.
+"""Finds which quanta recur when the source is trained again from another seed.
 
 Factors of two runs are compared by their supports on the same events, whatever their layers: the Matthews
-correlation (MCC) of each pair, and the one-to-one matching of the largest sum. What it yields by chance is
-measured by shuffling the events of one run, which keeps the sizes and overlaps of its supports. There are two such
-levels.
+correlation (MCC) of each pair, and the one-to-one matching of the largest sum. The level of chance is measured by
+shuffling the events of one run, which keeps the sizes and overlaps of its supports. There are two such levels.
 
     all events      The 95th percentile of the *largest* match of a shuffled run: one level for a pair of runs.
     within groups   Events are shuffled among those of their group alone, such as one output word, so that a match
@@ -30,7 +29,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """Pairs of factors of two runs, and the MCC of their supports."""
+    """Matched pairs of factors of two runs, and the MCC of their supports."""
 
     first: Int[np.ndarray, " pairs"]
     second: Int[np.ndarray, " pairs"]
@@ -39,7 +38,7 @@ class Match:
 
 @dataclass(frozen=True, eq=False)
 class Recurrence:
-    """The factors of one run in every run: partner (−1 for none), MCC (NaN for none), and the level of chance.
+    """The match of one run's factors in every run: partner (−1 for none), MCC (NaN for none), chance level.
 
     A run's own column holds no partners. Where the level depends on the pair, it is NaN without a partner.
     """
@@ -51,7 +50,7 @@ class Recurrence:
 
     @property
     def recurs(self) -> Bool[np.ndarray, "factors runs"]:
-        """Where a factor's match is above chance."""
+        """Whether each factor's match is above chance, for every run."""
         return self.mcc > self.chance
 
     @property
@@ -61,7 +60,7 @@ class Recurrence:
 
 
 def correlations(first: Supports, second: Supports) -> Float[np.ndarray, "_ _"]:
-    """MCC of every support of one run with every support of another; zero where a support has all events or none.
+    """MCC of every support of one run with every support of another; zero for a support with all events or none.
 
     >>> a = np.array([[True, True, False, False]])
     >>> correlations(a, np.vstack([a, ~a, [[True, False, True, False]]]))
@@ -95,7 +94,7 @@ def match(first: Factors, second: Factors) -> Match:
 def chance_matches(
     first: Factors, second: Factors, *, permutations: int, seed: int
 ) -> Float[np.ndarray, "permutations pairs"]:
-    """MCCs of the matchings found after the events of the second run were shuffled."""
+    """MCCs of the matchings after shuffling the events of the second run."""
     rng = np.random.default_rng(seed)
     return np.stack(
         [_match(first.supports, rng.permutation(second.supports, axis=1)).mcc for _ in range(permutations)]
@@ -105,7 +104,7 @@ def chance_matches(
 def chance_within(
     first: Factors, second: Factors, groups: Int[np.ndarray, " events"], *, permutations: int, seed: int
 ) -> Float[np.ndarray, "_ _"]:
-    """The level of every pair of factors, from shuffles of the second run's events within their groups."""
+    """The chance level of every pair of factors, from shuffles of the second run's events within groups."""
     rng = np.random.default_rng(seed)
     order = np.argsort(groups, kind="stable")
     shuffled = np.empty_like(order)
@@ -115,7 +114,7 @@ def chance_within(
         found.append(correlations(first.supports, second.supports[:, shuffled]))
     drawn = np.stack(found)
     mean, spread = drawn.mean(0), drawn.std(0)
-    varies = spread > ROUNDING  # a support of whole groups stays as it is
+    varies = spread > ROUNDING  # a support made of whole groups does not change
     deviation = np.divide(drawn - mean, spread, out=np.zeros_like(drawn), where=varies)
     return mean + np.where(varies, np.quantile(deviation.max((1, 2)), 0.95) * spread, ROUNDING)
 
@@ -127,11 +126,11 @@ def recurrence(
     permutations: int = 200,
     seed: int = 0,
 ) -> list[Recurrence]:
-    """For each run, its factors' partners in all others, with the level of chance; `within` groups the events."""
+    """For each run, its factors' partners in all other runs, with chance levels; `within` groups the events."""
     if len(runs) < 2:
         raise InvalidConfig(f"recurrence needs at least two runs, got {len(runs)}")
     if within is not None and len(within) != runs[0].supports.shape[1]:
-        raise InvalidConfig(f"{len(within)} events have a group, of {runs[0].supports.shape[1]}; give each one")
+        raise InvalidConfig(f"{len(within)} of {runs[0].supports.shape[1]} events have a group; give each one")
     if empty := [index for index, run in enumerate(runs) if not len(run)]:
         raise InvalidConfig(f"run {empty[0]} has no factors; lower the threshold of the factorization")
     partner = [np.full((len(run), len(runs)), -1) for run in runs]

@@ -1,8 +1,8 @@
-"""The explorer: a page on which one looks at runs, types inputs and breaks units.
+"""The explorer: a web page that shows runs, traces inputs and intervenes on units.
 
-request     what a browser may ask: few, short, known parameters
-shown_run   what is opened: a class for each kind of run, whose artefacts are read once
-training    one file for each view: what a run has, as the data of the page
+request     the requests that a browser may make: few, short, known parameters
+shown_run   a class for each kind of opened run, whose artefacts are read once
+training    one file for each view, which turns a run into the page's data
 explorer    address and parameters -> answer
 opening     the same while the runs are still being opened
 server      answers over HTTP, on this machine

@@ -19,24 +19,24 @@ from quantascope.runs.run_directory import is_run, read_run
 from quantascope.theory import closure_from_query
 
 MOST = 6
-NO_MATCH = "Quanta are matched by the events that they help, and these runs were not trained on the same events."
-NO_QUANTA = "Quanta have not been looked for in all of these runs."
+NO_MATCH = "Quanta are matched by the events that they help, but these runs were trained on different events."
+NO_QUANTA = "Not all of these runs have quanta yet; run quantascope discover on each."
 
 
 def group(run: ShownRun) -> str:
-    """What a run is compared by."""
+    """The data by which a run is compared."""
     return {SourceRun: "source", ForestRun: "forest"}.get(type(run), "accuracy")
 
 
 def comparable(runs: Sequence[ShownRun], run: ShownRun) -> list[ShownRun]:
-    """Runs that can be compared with this one, itself included."""
+    """Runs that can be compared with this one, including itself."""
     return [other for other in runs if group(other) == group(run)]
 
 
 def compare(runs: Sequence[ShownRun]) -> dict[str, Any]:
-    """Runs side by side."""
+    """Compare several runs."""
     if not 2 <= len(set(runs)) == len(runs) <= MOST:
-        raise InvalidConfig(f"{len(runs)} runs are to be compared; give 2 to {MOST} different ones")
+        raise InvalidConfig(f"{len(runs)} runs cannot be compared; give 2 to {MOST} different ones")
     kinds = {group(run) for run in runs}
     if len(kinds) > 1:
         raise InvalidConfig(f"runs of kinds {' and '.join(sorted(kinds))} cannot be compared; choose one kind")
@@ -73,9 +73,9 @@ def _empty() -> dict[str, Any]:
 
 def _shown(run: ShownRun, runs: Sequence[ShownRun], found: Recurring | None) -> dict[str, Any]:
     if isinstance(run, SourceRun):
-        told = training(run)
-        kept = [loss for loss in told["losses"] if loss["kind"] in ("all", "held-out", "step")]
-        return {"losses": kept, "bounds": told["bounds"], "quanta": _quanta(run, runs, found)}
+        shown = training(run)
+        kept = [loss for loss in shown["losses"] if loss["kind"] in ("all", "held-out", "step")]
+        return {"losses": kept, "bounds": shown["bounds"], "quanta": _quanta(run, runs, found)}
     if isinstance(run, ForestRun):
         return _forest(run)
     assert isinstance(run, ProgramRun | GuidedNetworkRun)
@@ -140,7 +140,7 @@ def _forest(run: ForestRun) -> dict[str, Any]:
 
 
 def _differing(runs: Sequence[ShownRun]) -> list[list[list[str]]]:
-    """The settings of each run that are not the same in all."""
+    """The settings of each run that differ between runs."""
     flat = [_flat(read_run(run.folder).config) if is_run(run.folder) else {} for run in runs]
     names = list(dict.fromkeys(name for one in flat for name in one))
     other = [name for name in names if len({one.get(name) for one in flat}) > 1]

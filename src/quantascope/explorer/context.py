@@ -1,4 +1,4 @@
-"""Events in their context: what was asked, what is to be answered, and how much each token of it gained."""
+"""Events in context: the prompt, the answer, and the gain of each token of the answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,14 +14,14 @@ from quantascope.tasks.sequence import BOS, SEP, SequenceTask
 from quantascope.tasks.task import SymbolTask
 
 LONGEST_TOKEN = 200
-"""Characters of a token; more cannot be read in a list."""
+"""Largest number of characters of a token in a list."""
 MOST_BEFORE, MOST_AFTER, MOST_OF_PROMPT = 40, 24, 64
 """Tokens of a long text that are shown around an event."""
 CUT = "…"
 
 
 class _Example(NamedTuple):
-    """What a person types to ask about an example (empty if it cannot be typed), and its tokens and events."""
+    """The text a user would type for an example (empty if there is none), with its tokens and events."""
 
     typed: str
     prompt: list[str]
@@ -39,7 +39,7 @@ class Contexts:
     labels: tuple[str, ...]
     example: Int[np.ndarray, " events"]
     events: Events | None
-    """The same as tokens, for a model that reads and writes symbols."""
+    """The examples as tokens, for a model that reads and writes symbols."""
     _examples: dict[int, "_Example"] = field(default_factory=dict)
 
     @classmethod
@@ -59,7 +59,7 @@ class Contexts:
         value: Float[np.ndarray, " events"],
         lit: Float[np.ndarray, " events"],
     ) -> list[dict[str, Any]]:
-        """Some events as the page shows them; `lit` says how strongly each token of an answer is marked."""
+        """Some events as shown on the page; `lit` is the highlight strength of each token of an answer."""
         return [self._show(event, value, lit) for event in events.tolist()]
 
     def _show(self, event: int, value: np.ndarray, lit: np.ndarray) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class Contexts:
         }
 
     def _of(self, example: int) -> "_Example":
-        """An example with its events, prepared once."""
+        """An example with its events (cached)."""
         if example not in self._examples:
             first, after = np.searchsorted(self.example, [example, example + 1]).tolist()
             prompt = self._prompt(example, first)
@@ -89,7 +89,7 @@ class Contexts:
         return self._examples[example]
 
     def _prompt(self, example: int, event: int) -> list[str]:
-        """The tokens before the answer, without those that begin and end every prompt."""
+        """The tokens before the answer, without tokens that begin and end every prompt."""
         if self.events is None:
             return [_plain(self.inputs[example])]
         words = self.source.sequence_task.vocabulary
@@ -98,9 +98,9 @@ class Contexts:
 
 
 def typed(task: SymbolTask, asked: Any, prompt: Sequence[str]) -> str:
-    """The text that a task reads as an input with this prompt; empty if none of the usual ones is.
+    """A text that a task parses to an input with this prompt; empty if no usual form works.
 
-    A pair of numbers, say, may be typed as `12+345`, as its prompt shows it.
+    For example, a pair of numbers may be typed as `12+345`, like its prompt.
     """
     for text in dict.fromkeys([str(asked), "".join(prompt), " ".join(prompt)]):
         if text and _is_read_as(task, text, asked):
@@ -116,12 +116,12 @@ def prompts_of(task: SymbolTask, asked: Sequence[Any]) -> list[list[str]]:
 
 
 def _is_read_as(task: SymbolTask, text: str, asked: Any) -> bool:
-    """Whether a person who types this asks for that; a task of a user's is not asked for prompts one by one."""
+    """Whether a text is parsed to this example; not checked for a user's task, where each prompt is slow."""
     try:
         if isinstance(task, SequenceTask):
             return bool((text if task.read is None else task.read(text)) == asked)
         return task.prompt_tokens(task.parse(text)) == task.prompt_tokens(asked)
-    except Exception:  # of the user's own reader, which says in this way that it does not read the text
+    except Exception:  # a user's parser may raise anything for a text that it does not accept
         return False
 
 

@@ -1,4 +1,4 @@
-"""The view of dynamics: when a network acquired the tasks of a forest, and what Q-dynamics foretells for them."""
+"""The dynamics view: when a network acquired the tasks of a forest, and when Q-dynamics predicts it."""
 
 from typing import Any
 
@@ -19,12 +19,12 @@ from quantascope.tasks.hsp import Forest
 from quantascope.theory import closure_from_query
 
 MOST_CURVES = 512
-"""Tasks that have curves of their own, the most demanded first; of others, the acquisition alone is told."""
+"""Number of tasks with loss curves, the most demanded first; other tasks have only an acquisition step."""
 MOST_VALUES = 60_000
 
 
 def dynamics(run: ForestRun) -> dict[str, Any]:
-    """Losses and acquisitions of every task, and the steps that Q-dynamics foretells for them."""
+    """Losses and acquisitions of every task, and the steps that Q-dynamics predicts."""
     curves = run.curves
     forest, measured = curves.forest, curves.times.step
     nodes = forest.tasks
@@ -78,7 +78,7 @@ def dynamics(run: ForestRun) -> dict[str, Any]:
 def simulated_steps(forest: Forest, *, conditional: bool) -> Float[np.ndarray, " tasks"]:
     """Simulated acquisition times of the tasks, in units of Q-dynamics.
 
-    Where some nodes are never asked, quanta are local parities, and a task is there once its whole path is.
+    If some nodes are never queried, quanta are local parities, and a task is acquired once its whole path is.
     """
     if (forest.query > 0).all():
         return simulate_tasks(forest, conditional=conditional)
@@ -88,7 +88,7 @@ def simulated_steps(forest: Forest, *, conditional: bool) -> Float[np.ndarray, "
 
 
 def by_node(forest: Forest, steps: Float[np.ndarray, " tasks"]) -> Float[np.ndarray, " nodes"]:
-    """Steps of the tasks at their nodes; NaN for nodes that are never asked."""
+    """Steps of the tasks, by node; NaN for nodes that are never queried."""
     found = np.full(len(forest.parent), np.nan)
     found[forest.tasks] = steps
     return found

@@ -1,11 +1,11 @@
 """Lists of events: how much a quantum helped each, and pages of the strongest, the borderline and the others.
 
-How much a quantum with curve ρ helped an event is what is left of the event's priority P in the layer, after the
-quanta that were found before it, along the curve:
+A quantum with curve ρ helped an event by the projection onto ρ of the event's remaining priority P in the layer,
+after subtracting the quanta found earlier:
 
-    s = <P − Σ_j a_j ρ_j, ρ> / <ρ, ρ>        1 for an event that was helped as the curve says, 0 for none
+    s = <P − Σ_j a_j ρ_j, ρ> / <ρ, ρ>        1 for an event that was helped as much as the curve, 0 for none
 
-An event is in the support where s is above one half; events near one half are borderline.
+An event is in the support if s is above one half; events near one half are borderline.
 """
 
 from typing import Any
@@ -53,7 +53,7 @@ def _kept_shares(run: SourceRun, found: Discovery, factor: int) -> Float[np.ndar
 def _listed(
     share: Float[np.ndarray, " events"], member: np.ndarray, which: str
 ) -> tuple[Int[np.ndarray, " listed"], Float[np.ndarray, " listed"]]:
-    """The events of a list and what orders them: farthest inside, nearest to the boundary, or least helped."""
+    """The events of a list with their sort key: farthest inside, nearest to the boundary, or least helped."""
     if which == "borderline":
         return np.arange(len(share)), np.abs(share - 0.5)
     place = np.flatnonzero(member if which == "strongest" else ~member)
@@ -61,7 +61,7 @@ def _listed(
 
 
 def page_of(keys: Float[np.ndarray, " events"], offset: int) -> Int[np.ndarray, " shown"]:
-    """The places of one page from the smallest key on, equal ones in their order; only what is shown is sorted.
+    """The indices of one page by ascending key, stable for equal keys; sorts only what is shown.
 
     >>> page_of(np.array([3.0, 1.0, 2.0, 1.0]), 1).tolist()
     [3, 2, 0]

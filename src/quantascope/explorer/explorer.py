@@ -1,4 +1,4 @@
-"""`Explorer`: address and parameters to answer. Whatever goes wrong in one run or view leaves the others."""
+"""`Explorer`: maps addresses to answers. An error in one run or view does not affect the others."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -21,9 +21,9 @@ from quantascope.explorer.training import interval, training
 from quantascope.runs.errors import QuantascopeError, one_line
 
 Claims = Callable[[], list[dict[str, Any]]]
-"""The rows of the scoreboard; a claim's drawing is among `Drawings`."""
+"""A function that returns the rows of the scoreboard."""
 Drawing = Callable[[str], str]
-"""The drawing of a claim as a data address."""
+"""A function that returns the drawing of a claim as a data URL."""
 
 
 _WHOSE = {
@@ -39,7 +39,7 @@ _WHOSE = {
 
 @dataclass(frozen=True)
 class Answer:
-    """How an address is answered, and the parameters that it takes."""
+    """The function that answers an address, and its parameters."""
 
     make: Callable[..., Any]
     parameters: tuple[str, ...] = ()
@@ -63,22 +63,22 @@ OF_RUNS: Mapping[type[ShownRun], Mapping[str, Answer]] = {
     ForestRun: {"dynamics": Answer(dynamics)},
     GuidedNetworkRun: {},
 }
-"""What is below /api/runs/NUMBER/, by kind of run."""
+"""The routes below /api/runs/NUMBER/, by kind of run."""
 
 
 @dataclass(frozen=True, eq=False)
 class Explorer:
-    """Runs that are shown together; `claims` are given by whoever knows them."""
+    """Runs that are shown together, with optional functions for claims."""
 
     runs: Sequence[ShownRun]
     command: str
     claims: Claims | None = None
     drawing: Drawing | None = None
     _working: threading.RLock = field(default_factory=threading.RLock)
-    """Answers are made one at a time: they share what is read, and the processor."""
+    """Answers are computed one at a time, because they share caches and the processor."""
 
     def answer(self, asked: Request) -> Any:
-        """The data at an address."""
+        """The answer to a request."""
         with self._working:
             first, *rest = asked.path.split("/")
             if first == "runs" and len(rest) == 2:
@@ -99,7 +99,7 @@ class Explorer:
         raise UnknownAddress(f"there is no run '{one_line(identity, 60)}'; there are 0 to {len(self.runs) - 1}")
 
     def _index(self, asked: Request) -> dict[str, Any]:
-        """The runs with the views that each has, and what is damaged."""
+        """The runs with their views and their damaged files."""
         damaged: list[str] = []
         shown = []
         looks = [run.look() for run in self.runs]
@@ -133,7 +133,7 @@ class Explorer:
         if len(comparable(self.runs, run)) > 1:
             return THERE
         command = f"{self.command} ANOTHER"
-        return Availability("There is nothing to compare this run with; open another of its kind.", command)
+        return Availability("There is no other run of this kind to compare with; open another one.", command)
 
     def _compare(self, asked: Request) -> dict[str, Any]:
         return compare([self._run(one) for one in asked.text("runs").split(",")])
@@ -143,7 +143,7 @@ class Explorer:
             found = bool(self.claims and self.claims())
         except QuantascopeError as error:
             return Availability(str(error))
-        return THERE if found else Availability("There are no committed results here; give --results FOLDER.")
+        return THERE if found else Availability("There are no committed results; give --results FOLDER.")
 
     def _claims(self, asked: Request) -> list[dict[str, Any]]:
         return self.claims() if self.claims else []
@@ -162,4 +162,4 @@ OF_ALL: Mapping[str, Answer] = {
     "claims": Answer(Explorer._claims),
     "drawing": Answer(Explorer._drawing, ("claim",)),
 }
-"""What is directly below /api/."""
+"""The routes directly below /api/."""

@@ -18,24 +18,24 @@ class ForestRun(ShownRun):
 
     @property
     def curves(self) -> LearningCurves:
-        """What was measured while the network learned."""
+        """The measurements made during training."""
         folder = Path(self.where)
         files = [folder / "config.json", folder / METRICS]
         return self.kept.get("curves", lambda: read_curves(folder), files=files)
 
     def look(self) -> tuple[dict[str, Availability], list[str]]:
-        """The dynamics, or what is damaged."""
+        """The dynamics view, or the damaged files."""
         damage = trouble(lambda: self.curves)
         found = Availability(damage) if damage else THERE
         return {"dynamics": found}, [damage] if damage else []
 
 
 def node_name(node: int) -> str:
-    """How a node of a forest is called."""
+    """The name of a node."""
     return f"T{node}"
 
 
 def parent_name(forest: Forest, node: int) -> str | None:
-    """How the parent of a node is called; nothing for a root."""
+    """The name of a node's parent; None for a root."""
     above = int(forest.parent[node])
     return node_name(above) if above >= 0 else None

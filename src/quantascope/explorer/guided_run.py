@@ -19,11 +19,11 @@ class GuidedNetworkRun(ShownRun):
 
     @property
     def accuracy(self) -> dict[str, float]:
-        """What the network reached."""
+        """The network's accuracies."""
         config = read_run(Path(self.where)).parse(GuidedLearner, make="quantascope guide")
         return read_accuracy(self.folder / RESULT, made_by=config.hash())
 
     def look(self) -> tuple[dict[str, Availability], list[str]]:
-        """No view of its own: it is compared with others."""
+        """No views of its own: it is only compared with other runs."""
         damage = trouble(lambda: self.accuracy)
         return {}, [damage] if damage else []

@@ -1,4 +1,4 @@
-"""`Kept`: values that were made from files, made anew when a file has changed."""
+"""`Kept`: a cache of values made from files, which are made again when a file changes."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Kept:
         self._values: dict[str, _Held] = {}
 
     def get(self, name: str, make: Callable[[], T], *, files: Iterable[Path] = (), of: Any = None) -> T:
-        """The value of a name, made from files or from another object; an error is not kept."""
+        """The cached value of a name, made from files or from another object; errors are not cached."""
         now = tuple(_signature(file) for file in files)
         held = self._values.get(name)
         if held is None or held.signature != now or held.of is not of:
@@ -38,7 +38,7 @@ class Kept:
 
 
 def _signature(file: Path) -> tuple[str, int, int] | None:
-    """What changes when a file is written; nothing for one that is not there."""
+    """The identity of a file's content on disk; None if it does not exist."""
     try:
         about = file.stat()
     except OSError:

@@ -1,6 +1,6 @@
-"""One self-contained file: the page with the answers to a chosen set of requests inside. It asks for nothing.
+"""Writes one self-contained HTML file: the page with the answers to a fixed set of requests, without a server.
 
-What needs the networks themselves is there for a few inputs and interventions; all else is there whole, except for
+Answers that run networks are included for a few inputs and interventions; everything else is complete, except for
 later pages of long lists.
 """
 
@@ -24,17 +24,17 @@ from quantascope.explorer.values import finite
 from quantascope.runs.errors import QuantascopeError
 
 TRACED = 8
-"""Inputs of each run that are traced unless some are named."""
+"""Number of inputs traced in each run by default."""
 MOST_BOUNDS = 64
-"""Bounds of intervals up to which every interval is kept; beyond, those from one bound to the next."""
-BROKEN = ("ablate", "force")
-"""What is done to each quantum on the panel for interventions."""
+"""Up to this many checkpoints, every interval between two is included; beyond, only successive ones."""
+INTERVENTIONS = ("ablate", "force")
+"""The interventions made on each quantum on the causal panel."""
 Progress = Callable[[int], None]
 Answers = dict[str, Any]
 
 
 def offline_page(explorer: Explorer, inputs: Sequence[str] = (), progress: Progress | None = None) -> bytes:
-    """The page with its data inside."""
+    """The page with embedded data."""
     answers = _collected(explorer, inputs, progress)
     text = json.dumps(finite(answers), allow_nan=False, separators=(",", ":"))
     packed = base64.b64encode(gzip.compress(text.encode(), compresslevel=9, mtime=0)).decode()
@@ -47,13 +47,13 @@ def offline_page(explorer: Explorer, inputs: Sequence[str] = (), progress: Progr
 
 
 def embedded_answers(page: bytes) -> Answers:
-    """The answers inside a file, by their addresses."""
+    """The answers of a file, by address."""
     packed = page.partition(b'id="embedded">')[2].partition(b"</script>")[0]
     return json.loads(gzip.decompress(base64.b64decode(packed)))
 
 
 def _collected(explorer: Explorer, inputs: Sequence[str], progress: Progress | None) -> Answers:
-    """Every answer that can be given; a view that is damaged stays without."""
+    """Every available answer; damaged views are skipped."""
     answers: Answers = {}
     for asked in _requests(explorer, inputs, answers):
         with suppress(QuantascopeError):
@@ -64,7 +64,7 @@ def _collected(explorer: Explorer, inputs: Sequence[str], progress: Progress | N
 
 
 def _requests(explorer: Explorer, inputs: Sequence[str], answers: Answers) -> Iterator[Request]:
-    """What the page will ask for; what an answer says may be asked for next."""
+    """The requests of the page; answers may lead to further requests."""
     yield Request("index", {})
     index = answers["/api/index"]
     for run, shown in zip(explorer.runs, index["runs"], strict=True):
@@ -114,7 +114,7 @@ def _of_source(run: SourceRun, there: set[str], inputs: Sequence[str], answers: 
 
 
 def _of_qmodel(run: SourceRun, inputs: Sequence[str], answers: Answers) -> Iterator[Request]:
-    """Traces, each quantum broken on every traced input, and each on the panel for interventions."""
+    """Requests for traces, for interventions on every traced input, and for interventions on the causal panel."""
     at = f"runs/{run.id}"
     yield Request(f"{at}/inputs", {})
     yield Request(f"{at}/units", {})
@@ -128,8 +128,8 @@ def _of_qmodel(run: SourceRun, inputs: Sequence[str], answers: Answers) -> Itera
         yield Request(f"{at}/trace", {"input": text})
         for quantum in quanta:
             yield Request(f"{at}/preview", {"input": text, "unit": f"ablate {quantum}"})
-    broken = [f"{kind} {quantum}" for kind in BROKEN for quantum in quanta]
-    for line in [*broken, "delete-all", "replace-all"] if units["panels"] else []:
+    on_quanta = [f"{kind} {quantum}" for kind in INTERVENTIONS for quantum in quanta]
+    for line in [*on_quanta, "delete-all", "replace-all"] if units["panels"] else []:
         yield Request(f"{at}/intervene", {"panel": units["panels"][0], "units": line})
 
 
@@ -145,7 +145,7 @@ def _of_program(run: ProgramRun, inputs: Sequence[str], answers: Answers) -> Ite
 
 
 def _can_be_asked(run: ShownRun, text: str) -> bool:
-    """Whether the task of a run reads this text; of several runs, some may not."""
+    """Whether the task of a run accepts this text."""
     try:
         if isinstance(run, SourceRun):
             run.source.sequence_task.parse(text)

@@ -1,4 +1,4 @@
-"""Opens what a user points at: each run as the kind that it is."""
+"""Opens the runs at given locations, each as its kind."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -30,10 +30,10 @@ def open_runs(
     device: torch.device = CPU,
     bare: bool = False,
 ) -> list[ShownRun]:
-    """The runs at these places; `bare` names them without their paths.
+    """Open the runs at these locations; `bare` names them without their paths.
 
-    What is no run at all is refused. A run that is damaged is opened: what is left of it can be shown. Of several
-    runs, a task or a program is that of those that were made with a file.
+    Raises if a location is not a run. A damaged run is opened, and its intact parts are shown. A task or program
+    applies to the runs that were made with a file.
     """
     if not 1 <= len(places) <= MOST_RUNS:
         raise InvalidConfig(f"{len(places)} runs are given; give 1 to {MOST_RUNS}")
@@ -67,13 +67,13 @@ def _bare_name(path: Path) -> str:
 
 
 def _is_of_built_in(run: RunDescription) -> bool:
-    """Whether a run was made with a task or program that comes with quantascope."""
+    """Whether a run was made with a task or program that ships with quantascope."""
     made_with = run.config.get("task", run.config.get("program"))
     return isinstance(made_with, str) and is_built_in(made_with)
 
 
 def _checked(run: SourceRun, described: RunDescription | None) -> SourceRun:
-    """A source that can be opened, or a run of one that is damaged."""
+    """Open a source, or a damaged run of one."""
     try:
         _ = run.source
     except (DamagedArtefact, RunMismatch):

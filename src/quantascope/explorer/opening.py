@@ -1,4 +1,4 @@
-"""`Opening`: an explorer whose runs are still being opened; the page is there at once, its questions wait."""
+"""`Opening`: an explorer whose runs are still being opened; the page loads at once, its requests wait."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from quantascope.explorer.request import Request
 from quantascope.runs.errors import QuantascopeError
 
-if TYPE_CHECKING:  # what it imports takes seconds, in which a server already listens
+if TYPE_CHECKING:  # the import takes seconds, during which the server already listens
     from quantascope.explorer.explorer import Explorer
 
 
@@ -21,7 +21,7 @@ class Opening:
         self._explorer: Future[Explorer] = Future()
 
     def finish(self, make: "Callable[[], Explorer]") -> None:
-        """Make the explorer; an error is raised here too."""
+        """Make the explorer; errors are also raised here."""
         try:
             self._explorer.set_result(make())
         except BaseException as error:
@@ -30,5 +30,5 @@ class Opening:
             raise
 
     def answer(self, asked: Request) -> Any:
-        """The data at an address."""
+        """The answer to a request."""
         return self._explorer.result().answer(asked)

@@ -1,4 +1,4 @@
-"""The built page, and the policy under which a browser runs it: its own script and style, and nothing else."""
+"""The built page, and its content security policy: only its own script and style."""
 
 import base64
 import hashlib
@@ -12,15 +12,15 @@ _STYLE = re.compile(r"<style\b[^>]*>(.*?)</style>", re.DOTALL)
 
 
 def read_page() -> str:
-    """The page, whole in one file."""
+    """The page as one file."""
     try:
         return files("quantascope.explorer").joinpath("static", "index.html").read_text(encoding="utf-8")
     except OSError as error:
-        raise DamagedArtefact("the page of the explorer is missing; install quantascope again") from error
+        raise DamagedArtefact("the explorer's page is missing; install quantascope again") from error
 
 
 def security_policy(page: str, *, connect: str) -> str:
-    """What the page may do: run the script and style that are in it, and ask where `connect` says.
+    """The content security policy: run the page's own script and style, and connect to `connect`.
 
     >>> security_policy("<style>a</style><script>b</script>", connect="'none'")[:49]
     "default-src 'none'; script-src 'sha256-PiPoFgA5WU"

@@ -1,4 +1,4 @@
-"""The view of a program: its graph with the text of each quantum, and an input executed beside the Q-model."""
+"""The program view: the graph with the source of each quantum, and an input run on program and Q-model."""
 
 from dataclasses import asdict
 from typing import Any
@@ -23,7 +23,7 @@ _KINDS = {EdgeKind.DATA: "data", EdgeKind.CONTROL: "control"}
 
 
 def program(run: ProgramRun) -> dict[str, Any]:
-    """The graph by levels, the text of each quantum, and what the Q-model knows."""
+    """The graph by levels, the source of each quantum, and the Q-model's knowledge."""
     graph, may_run = run.model.graph, run.may_run
     texts = {} if trouble(lambda: run.declared) else run.declared
     return {
@@ -57,7 +57,7 @@ def program(run: ProgramRun) -> dict[str, Any]:
 
 
 def _inputs(task: SequenceTask) -> list[str]:
-    """Inputs of the training panel that read back as they are written."""
+    """Training inputs whose text is parsed back to the same input."""
     known = task.panel("training")
     shown = [(known[place], str(known[place])) for place in thinned(len(known), SUGGESTED)]
     return [text for source, text in shown if _reads(task, text, source)]
@@ -72,7 +72,7 @@ def _reads(task: SequenceTask, text: str, source: Any) -> bool:
 
 @torch.no_grad()
 def execute(run: ProgramRun, asked: Request) -> dict[str, Any]:
-    """An input executed on the program, with values and guards, and the Q-model's gates beside it."""
+    """Run an input on the program, with values and guards, and on the Q-model, with gates."""
     taught, text = run.taught, asked.text("input")
     task, source = taught.task, taught.task.parse(text)
     steps, labels = execute_input(taught.compiled, source), taught.compiled.trace([source]).labels
@@ -80,7 +80,7 @@ def execute(run: ProgramRun, asked: Request) -> dict[str, Any]:
     unknown = [token for token in written if token not in task.token]
     prompt = task.prompt_tokens(source)
     if unknown or len(prompt) + len(written) - 1 > task.positions:
-        raise InvalidConfig(f"the task cannot ask about '{text}', so the Q-model has no answer to it")
+        raise InvalidConfig(f"the task cannot encode '{text}', so the Q-model cannot answer it")
     events = Events.of([prompt], [[task.token[token] for token in written]])
     done = run.model.run(events)
     probability, names = done.logits.softmax(-1), run.model.graph.names

@@ -1,7 +1,7 @@
 """`ProgramRun`: the compiled Q-model of a program, and the program itself as text.
 
-Opening a run never executes what it holds: its program runs only if it comes with quantascope, or if it was named
-and is byte for byte the one that the run keeps.
+Opening a run never executes its contents: its program runs only if it ships with quantascope, or if it was named
+and is identical to the one saved in the run.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from quantascope.tasks.sequence import SequenceTask
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ProgramRun(ShownRun):
-    """A run of `train compiled`; `program` is where the user says that its program is."""
+    """A run of `train compiled`; `program` is the location of its program, if the user gave one."""
 
     program: str | None = None
 
@@ -35,23 +35,23 @@ class ProgramRun(ShownRun):
 
     @property
     def config(self) -> CompiledLearner:
-        """What was trained."""
+        """The config of the run."""
         return read_run(Path(self.where)).parse(CompiledLearner, make="quantascope train compiled")
 
     @property
     def model(self) -> CompiledQModel:
-        """The Q-model, whose file says its graph."""
+        """The Q-model with its graph."""
         file, made_by = self.folder / MODEL, self.config.hash()
         return self.kept.get("model", lambda: load_qmodel(file, made_by=made_by)[0].eval(), files=[file])
 
     @property
     def accuracy(self) -> dict[str, float]:
-        """What it reached."""
+        """Its accuracies."""
         return read_accuracy(self.folder / RESULT, made_by=self.config.hash())
 
     @property
     def knowledge(self) -> dict[str, float] | None:
-        """How well it has learned its program; older runs do not say."""
+        """How well it has learned its program; None for older runs."""
         if not (self.folder / KNOWLEDGE).exists():
             return None
         known = Knowledge.load(self.folder / KNOWLEDGE, made_by=self.config.hash())
@@ -59,7 +59,7 @@ class ProgramRun(ShownRun):
 
     @property
     def declared(self) -> dict[str, Declared]:
-        """The quanta in the text of the program, which is read and not executed."""
+        """The quanta in the program's text, which is parsed but not executed."""
         program = self.config.program
         if is_built_in(program):
             return declared_quanta(program_text(program))
@@ -69,7 +69,7 @@ class ProgramRun(ShownRun):
 
     @property
     def allowed(self) -> str:
-        """Where the program is; refused unless it may run."""
+        """The location of the program; raises unless it may run."""
         file = self.folder / KEPT_PROGRAM
         return check_named(file, self.config.program, self.program, option="--program")
 
@@ -80,11 +80,11 @@ class ProgramRun(ShownRun):
 
     @property
     def taught(self) -> ProgramTask:
-        """The program, compiled, which takes seconds once."""
+        """The compiled program (cached; takes seconds)."""
         named = self.allowed
         taught = program_task(named)
         if taught.compiled.graph.names != self.model.graph.names:
-            raise RunMismatch(f"{named} has other quanta than the Q-model in {self.where}; train it again")
+            raise RunMismatch(f"{named} has different quanta from the Q-model in {self.where}; train it again")
         return taught
 
     @property
@@ -93,7 +93,7 @@ class ProgramRun(ShownRun):
         return trouble(lambda: self.allowed) is None
 
     def look(self) -> tuple[dict[str, Availability], list[str]]:
-        """The program, or what is damaged."""
+        """The program view, or the damaged files."""
         damage = trouble(lambda: read_tensors(self.folder / MODEL, made_by=self.config.hash()))
         found = Availability(damage) if damage else THERE
         others = (trouble(lambda: self.accuracy), trouble(lambda: self.knowledge), trouble(lambda: self.declared))

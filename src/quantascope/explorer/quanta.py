@@ -1,4 +1,4 @@
-"""The views of quanta: all of them in a table, one of them by itself, and the layers beside other models."""
+"""The quanta views: a table of all quanta, a single quantum, and the layers compared with other models."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from quantascope.explorer.values import drawn
 from quantascope.report.discovery import field_json, layers_json, quanta_json
 
 MOST_OTHERS = 5
-"""Other runs in which quanta are looked for."""
+"""Largest number of other runs in which quanta are matched."""
 
 
 def quanta(run: SourceRun) -> dict[str, Any]:
-    """All quanta, the earliest first, and how reliable the field is in which they were found."""
+    """All quanta, the earliest first, and the reliability of their field."""
     found = run.discovery
     about = run.kept.get("field", lambda: field_json(found), of=found)
     counts = zip(found.trained.layers, found.per_layer.tolist(), found.explained.tolist(), strict=True)
@@ -27,7 +27,7 @@ def quanta(run: SourceRun) -> dict[str, Any]:
 
 
 def quantum_rows(run: SourceRun, found: Discovery) -> list[dict[str, Any]]:
-    """The rows of `quantascope discover --json`, with what else is known of each quantum."""
+    """The rows of `quantascope discover --json`, with further facts about each quantum."""
     said, layers = run.quantum_descriptions, found.trained.layers
     others = [other for other in run.beside if other is not run]
     recurring = matched([run, *others[:MOST_OTHERS]])
@@ -51,7 +51,7 @@ def quantum_rows(run: SourceRun, found: Discovery) -> list[dict[str, Any]]:
 
 
 def layers(run: SourceRun) -> dict[str, Any]:
-    """How much of each layer the quanta explain, beside an SVD and an NMF of the same rank, which take a while."""
+    """The share of each layer that quanta explain, and the same for an SVD and NMF of equal rank (slow)."""
     found = run.discovery
     return {"layers": run.kept.get("layers", lambda: layers_json(found), of=found)}
 
@@ -69,7 +69,7 @@ def quantum(run: SourceRun, asked: Request) -> dict[str, Any]:
 
 
 def _in_qmodel(run: SourceRun, name: str) -> dict[str, Any]:
-    """What a quantum reads, who reads it, and what it writes with; nothing without a Q-model of these quanta."""
+    """A quantum's parents, children and writers; None without a Q-model of these quanta."""
     for preset in run.presets:
         if trouble(lambda preset=preset: run.fit(preset)):
             continue

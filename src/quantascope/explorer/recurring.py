@@ -1,4 +1,4 @@
-"""Quanta of several runs matched by their supports on the same events, and whether a match is beyond chance."""
+"""Matches quanta of several runs by their supports on the same events, with the level of chance."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,24 +11,24 @@ from quantascope.sources.losses import examples_digest
 
 PERMUTATIONS, FEW_PERMUTATIONS = 200, 20
 MANY = 2_000_000
-"""Quanta times events from which on chance is estimated from few permutations."""
+"""Number of quanta times events above which chance is estimated from few permutations."""
 
 
 @dataclass(frozen=True, eq=False)
 class Recurring:
-    """Runs whose quanta can be matched, in their order, with the recurrence of each."""
+    """Runs whose quanta can be matched, in order, with the recurrence of each."""
 
     runs: tuple[SourceRun, ...]
     found: tuple[Recurrence, ...]
     permutations: int
 
     def of(self, run: SourceRun) -> Recurrence | None:
-        """The recurrence of a run's quanta; nothing if it is none of these runs."""
+        """The recurrence of a run's quanta; None if it is not among these runs."""
         return self.found[self.runs.index(run)] if run in self.runs else None
 
 
 def matched(runs: Sequence[SourceRun]) -> Recurring | None:
-    """The quanta of those runs that have the same training events as the first; nothing if that is it alone."""
+    """The quanta of all runs with the same training events as the first; None if there is no other."""
     ready = [run for run in runs if trouble(lambda run=run: run.discovery) is None]
     if not ready:
         return None

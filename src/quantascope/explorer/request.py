@@ -1,4 +1,4 @@
-"""`Request`: what a browser asks. Few, short and known parameters; everything else is refused in one line."""
+"""`Request`: a browser's request with few, short and known parameters; anything else is an error."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ FARTHEST = 10**12
 
 
 class UnknownAddress(QuantascopeError):
-    """An address that leads nowhere."""
+    """An unknown address."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class Request:
 
     @classmethod
     def of(cls, target: str) -> "Request":
-        """The request of an address, each parameter given once."""
+        """Parse an address; each parameter must be given once."""
         if len(target) > LONGEST_TARGET:
-            raise InvalidConfig(f"an address of {len(target):,} characters is too long; ask for less at once")
+            raise InvalidConfig(f"an address of {len(target):,} characters is too long; request less at once")
         parts = urlsplit(target)
         if not parts.path.startswith(PREFIX):
             raise UnknownAddress(f"there is nothing at {one_line(parts.path)}")
@@ -48,19 +48,19 @@ class Request:
 
     @property
     def target(self) -> str:
-        """The address as a browser writes it: parameters in order of their names."""
+        """The address as a browser writes it, with parameters sorted by name."""
         pairs = [f"{_encoded(name)}={_encoded(text)}" for name, text in sorted(self.parameters.items())]
         return PREFIX + self.path + ("?" + "&".join(pairs) if pairs else "")
 
     def only(self, names: Sequence[str]) -> None:
-        """Refuse parameters of other names."""
+        """Raise for unknown parameters."""
         for name in self.parameters:
             if name not in names:
                 known = ", ".join(names) or "none"
                 raise InvalidConfig(f"there is no parameter '{one_line(name, 60)}' here; there are {known}")
 
     def text(self, name: str, default: str | None = None, longest: int = LONGEST_TEXT) -> str:
-        """A text that is not empty."""
+        """A parameter as a non-empty text."""
         found = self.parameters.get(name) or default
         if not found:
             raise InvalidConfig(f"the parameter '{name}' is missing; give it")
@@ -69,7 +69,7 @@ class Request:
         return found
 
     def one_of(self, name: str, choices: Sequence[str], default: str | None = None) -> str:
-        """One of the words that there are."""
+        """A parameter as one of the known words."""
         found = self.text(name, default)
         if found not in choices:
             known = ", ".join(choices[:8]) + (", …" if len(choices) > 8 else "")
@@ -77,14 +77,14 @@ class Request:
         return found
 
     def number(self, name: str, default: int | None = None) -> int:
-        """A whole number that is not negative."""
+        """A parameter as a nonnegative integer."""
         found = self.text(name, None if default is None else str(default))
         if not (found.isascii() and found.isdecimal()) or len(found) > 13 or int(found) > FARTHEST:
             raise InvalidConfig(f"'{name}' is '{one_line(found, 60)}'; give a whole number")
         return int(found)
 
     def lines(self, name: str) -> list[str]:
-        """A few lines of text, each once."""
+        """A parameter as a few distinct lines of text."""
         found = list(
             dict.fromkeys(
                 line.strip() for line in self.text(name, longest=4 * LONGEST_TEXT).split("\n") if line.strip()
@@ -96,5 +96,5 @@ class Request:
 
 
 def _encoded(text: str) -> str:
-    """As URLSearchParams writes it."""
+    """Encode like URLSearchParams."""
     return quote_plus(text, safe="*").replace("~", "%7E")

@@ -1,8 +1,8 @@
-"""Serves an explorer over HTTP: read-only, on this machine, and not to other pages of the browser.
+"""Serves an explorer over HTTP: read-only, on this machine, and not to other web pages.
 
-host     Only requests for an address of this server are answered, so that no name of another site leads here.
+host     Only requests for an address of this server are answered, which prevents DNS rebinding.
 origin   Pages of other origins are refused.
-token    A server that listens beyond this machine asks for one.
+token    A server that other machines can reach requires one.
 bounds   Addresses, headers, time for a request, the number of requests at once, and the size of an answer.
 
 The standard library parses HTTP: a handful of addresses, one user, and nothing to install.
@@ -31,16 +31,16 @@ from quantascope.runs.errors import InvalidConfig, QuantascopeError
 
 LOCAL = "127.0.0.1"
 LARGEST = 1_000_000
-"""Bytes of an answer as it is sent."""
+"""Largest number of bytes of an answer."""
 MOST_AT_ONCE = 32
-PATIENCE = 10.0
-"""Seconds in which a request must arrive."""
+TIME_LIMIT = 10.0
+"""Time limit for a request to arrive, in seconds."""
 _NAMES = frozenset(("127.0.0.1", "localhost", "::1"))
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What is sent: a status, a type, and a body."""
+    """A response: a status, a type, and a body."""
 
     status: HTTPStatus
     body: bytes
@@ -48,26 +48,26 @@ class Reply:
 
     @classmethod
     def of(cls, value: Any, status: HTTPStatus = HTTPStatus.OK) -> "Reply":
-        """Data for the page."""
+        """A response with data for the page."""
         return cls(status, json.dumps(finite(value), allow_nan=False, separators=(",", ":")).encode())
 
     @classmethod
     def refusal(cls, status: HTTPStatus, why: str) -> "Reply":
-        """One line that says what is wrong."""
+        """A response with a one-line error."""
         return cls.of({"error": why}, status)
 
 
 @runtime_checkable
 class Answering(Protocol):
-    """What answers requests for data: an `Explorer`, or one that is being opened."""
+    """Protocol of an object that answers data requests: an `Explorer`, or one that is being opened."""
 
     def answer(self, asked: Request) -> Any:
-        """The data at an address."""
+        """The answer to a request."""
         ...
 
 
 class ExplorerServer(ThreadingHTTPServer):
-    """Listens at an address of this machine; `token` is asked for if the address can be reached from others."""
+    """Listens at an address of this machine; requires `token` if other machines can reach the address."""
 
     daemon_threads = True
     allow_reuse_address = True
@@ -89,7 +89,7 @@ class ExplorerServer(ThreadingHTTPServer):
 
     @cached_property
     def address(self) -> str:
-        """Where a browser finds it."""
+        """The URL for a browser."""
         host, port = self.server_address[:2]
         shown = f"[{host}]" if ":" in str(host) else str(host)
         if shown in ("0.0.0.0", "[::]"):
@@ -97,7 +97,7 @@ class ExplorerServer(ThreadingHTTPServer):
         return f"http://{shown}:{port}/" + (f"?token={self.token}" if self.token else "")
 
     def serve(self, meanwhile: Callable[[], None]) -> None:
-        """Answer until this thread is interrupted; it works `meanwhile`, and an error there ends the server."""
+        """Serve until this thread is interrupted; runs `meanwhile` in it, and an error there stops the server."""
         answering = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
         answering.start()
         try:
@@ -110,7 +110,7 @@ class ExplorerServer(ThreadingHTTPServer):
     def is_own_name(self, name: str | None) -> bool:
         """Whether the Host of a request names this server.
 
-        A numeric address cannot be given to another site by its name server, nor this machine's own name.
+        Another site's name server cannot take over a numeric address or this machine's own name.
         """
         if not name:
             return False
@@ -126,7 +126,7 @@ class ExplorerServer(ThreadingHTTPServer):
         return host in _NAMES or host == socket.gethostname().lower() or _is_numeric(host)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread of its own; connections beyond the bound are closed."""
+        """Answer in a separate thread; connections beyond the limit are closed."""
         if not self._slots.acquire(blocking=False):
             self.shutdown_request(request)
             return
@@ -137,14 +137,14 @@ class ExplorerServer(ThreadingHTTPServer):
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Give the place back when a connection ends."""
+        """Release the slot when a connection ends."""
         try:
             super().process_request_thread(request, client_address)
         finally:
             self._slots.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that goes away is no error of ours."""
+        """Ignore errors of a browser that disconnects."""
         if not isinstance(sys.exception(), OSError):
             traceback.print_exc()
 
@@ -155,25 +155,25 @@ class _Handler(BaseHTTPRequestHandler):
     server: ExplorerServer  # pyright: ignore[reportIncompatibleVariableOverride]
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "quantascope", ""
-    timeout = PATIENCE
+    timeout = TIME_LIMIT
 
     def do_GET(self) -> None:
         """Answer with data or the page."""
         if "Content-Length" in self.headers or "Transfer-Encoding" in self.headers:
-            self.close_connection = True  # what follows is no request
+            self.close_connection = True  # the rest cannot be parsed as a request
         self._send(self._reply())
 
     do_HEAD = do_GET
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing is written about requests."""
+        """Do not log requests."""
 
     def _reply(self) -> Reply:
-        """The answer to this request, whatever is wrong with it."""
+        """The response to this request; errors become responses too."""
         if not self.server.is_own_name(self.headers.get("Host")) or len(self.headers.get_all("Host", [])) != 1:
-            return Reply.refusal(HTTPStatus.FORBIDDEN, "this server is not at that address")
+            return Reply.refusal(HTTPStatus.FORBIDDEN, "this server does not have that address")
         if not self._is_of_own_page():
-            return Reply.refusal(HTTPStatus.FORBIDDEN, "pages of other sites may not ask")
+            return Reply.refusal(HTTPStatus.FORBIDDEN, "requests from other sites are not allowed")
         if urlsplit(self.path).path == "/":
             return Reply(HTTPStatus.OK, self.server.page.encode(), "text/html; charset=utf-8")
         if not self._is_let_in():
@@ -206,7 +206,7 @@ class _Handler(BaseHTTPRequestHandler):
         if packed:
             body = gzip.compress(body, compresslevel=5, mtime=0)
         if len(body) > LARGEST and reply.status == HTTPStatus.OK:
-            why = f"the answer takes {len(body):,} bytes, and at most {LARGEST:,} are sent; ask for less at once"
+            why = f"the answer takes {len(body):,} bytes, and at most {LARGEST:,} are sent; request less at once"
             self._send(Reply.refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, why))
             return
         self.send_response(reply.status)

@@ -1,4 +1,4 @@
-"""`ShownRun`: a run as the explorer sees it, and which views it has."""
+"""`ShownRun`: a run in the explorer, with its views."""
 
 import shlex
 from abc import ABC, abstractmethod
@@ -15,13 +15,13 @@ VIEWS = ("training", "quanta", "trace", "intervene", "program", "dynamics", "com
 
 @dataclass(frozen=True)
 class Availability:
-    """Whether a view is there; else why not, and the command that makes what it needs."""
+    """Whether a view is available; if not, why, and the command that makes what it needs."""
 
     missing: str | None = None
     command: str | None = None
 
     def to_json(self, said: Callable[[str], str]) -> dict[str, Any]:
-        """For the page; `said` puts what is missing as it may be shown."""
+        """The availability as JSON; `said` formats the reason."""
         missing = None if self.missing is None else said(self.missing)
         return {"there": self.missing is None, "missing": missing, "command": self.command}
 
@@ -31,26 +31,26 @@ THERE = Availability()
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ShownRun(ABC):
-    """A run at a place, by the number under which the page knows it."""
+    """A run at a location, with its number on the page."""
 
     id: str
     where: str
     named: str
-    """How commands and messages name the place: as it was given, or, in an offline file, without its path."""
+    """The name of the location in commands and messages: as given, or without its path in an offline file."""
     options: str = ""
-    """Options that commands on this run need."""
+    """Options that commands on this run require."""
     kept: Kept = field(default_factory=Kept)
 
     kind: ClassVar[str]
 
     @property
     def title(self) -> str:
-        """The name of the folder or of the source in a file."""
+        """The name of the folder, or of the source in a file."""
         return Path(self.where).name or Path(self.where).resolve().name
 
     @property
     def folder(self) -> Path:
-        """Where the files of the run are."""
+        """The folder of the run."""
         return Path(self.where)
 
     def command(self, verb: str) -> str:
@@ -58,18 +58,18 @@ class ShownRun(ABC):
         return f"quantascope {verb} {shlex.quote(self.named)}{self.options}"
 
     def without_path(self, message: str) -> str:
-        """A message in which the place is named as commands name it."""
+        """A message with the location named as in commands."""
         for place in (str(Path(self.where).resolve()), self.where):
             message = message.replace(place, self.named)
         return message
 
     @abstractmethod
     def look(self) -> tuple[dict[str, Availability], list[str]]:
-        """The views of this kind of run, and what is damaged."""
+        """The available views of this kind of run, and the damaged files."""
 
 
 def trouble(make: Callable[[], Any]) -> str | None:
-    """What is wrong with something that is there, in one line; nothing if it can be read."""
+    """The problem of an artefact in one line; None if it can be read."""
     try:
         make()
     except QuantascopeError as error:

@@ -1,4 +1,4 @@
-"""`SourceRun`: a trained network with its quanta, descriptions and Q-models, as far as they are there."""
+"""`SourceRun`: a trained network with its quanta, descriptions and Q-models, as far as they exist."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -35,12 +35,12 @@ _DESCRIPTION = pl.Schema(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SourceRun(ShownRun):
-    """A source at a place; `task` is named for a run that was trained on a task in a file."""
+    """A source at a location; `task` is given for a run that was trained on a task from a file."""
 
     task: str | None = None
     device: torch.device = CPU
     beside: list["SourceRun"] = field(default_factory=list)
-    """The sources that are shown together, itself among them."""
+    """The sources that are shown together, including itself."""
 
     kind: ClassVar[str] = "source"
 
@@ -53,12 +53,12 @@ class SourceRun(ShownRun):
 
     @property
     def folder(self) -> Path:
-        """Where findings are kept."""
+        """The folder of results."""
         return self.source.folder
 
     @property
     def has_quanta(self) -> bool:
-        """Whether quanta were looked for."""
+        """Whether quanta were discovered."""
         return (self.folder / FACTORS).exists()
 
     @property
@@ -82,7 +82,7 @@ class SourceRun(ShownRun):
         return self.kept.get(f"fit {preset}", lambda: read_fit(source, chosen), files=files, of=source)
 
     def descriptions(self, of: str) -> dict[str, dict[str, Any]]:
-        """What is said of the units of the factors or of a Q-model, by their names; nothing if nothing is."""
+        """The descriptions of the factors or of a Q-model's units, by name; empty if there are none."""
         if of == "factors":
             file = self.folder / SEMANTICS
             return self.kept.get("names", lambda: _described(file, self.source.identity, of), files=[file])
@@ -92,13 +92,13 @@ class SourceRun(ShownRun):
 
     @property
     def quantum_descriptions(self) -> dict[str, dict[str, Any]]:
-        """Descriptions of the quanta as they are now: those of the factors, or else of a Q-model of the same."""
+        """Current descriptions of the quanta: of the factors, or else of a Q-model of the same factors."""
         names = self.discovery.names
         for of in ("factors", *(one for one in self.presets if self._is_described(one))):
             try:
                 found = self.descriptions(of)
             except QuantascopeError:
-                continue  # told among what is damaged
+                continue  # reported as damaged
             if {name for name, one in found.items() if one["kind"] == "quantum"} == set(names):
                 return found
         return {}
@@ -113,7 +113,7 @@ class SourceRun(ShownRun):
         return self.kept.get("contexts", lambda: Contexts.of(source, "training"), of=source)
 
     def look(self) -> tuple[dict[str, Availability], list[str]]:
-        """The views of a source, and what is damaged."""
+        """The available views, and the damaged files."""
         if damage := trouble(lambda: self.source):
             return dict.fromkeys(("training", "quanta", "trace", "intervene"), Availability(damage)), [damage]
         quanta, damaged = self._quanta()
@@ -124,7 +124,7 @@ class SourceRun(ShownRun):
     def _quanta(self) -> tuple[Availability, list[str]]:
         command = self.command("discover")
         if not self.has_quanta:
-            return Availability("No quanta have been looked for in this run.", command), []
+            return Availability("Quanta have not been discovered in this run.", command), []
         damage = trouble(lambda: self.discovery)
         return (Availability(damage, command), [damage]) if damage else (THERE, [])
 
@@ -132,7 +132,7 @@ class SourceRun(ShownRun):
         if not isinstance(self.source.task, SymbolTask):
             return Availability("The network does not read and write symbols, so it has no Q-model."), []
         if not self.has_quanta:
-            return Availability("A Q-model is made of quanta; look for them first.", self.command("discover")), []
+            return Availability("A Q-model consists of quanta; discover them first.", self.command("discover")), []
         if not self.presets:
             return self._without_qmodel(), []
         damaged = [one for preset in self.presets if (one := trouble(partial(self._check_fit, preset)))]
@@ -141,17 +141,17 @@ class SourceRun(ShownRun):
         return THERE, damaged
 
     def _check_fit(self, preset: FitPreset) -> None:
-        """Refuse damaged files of a Q-model; it is built once somebody looks at it, since that takes seconds."""
+        """Raise if a Q-model's files are damaged, without building it, which takes seconds."""
         folder = qmodel_folder(self.source, preset)
         read_run(folder)
         read_tensors(folder / WEIGHTS, made_by=None)
 
     def _without_qmodel(self) -> Availability:
         if self.source.model_at is None:
-            return Availability("This source does not say how its network runs, so it has no Q-model.")
+            return Availability("This source has no model_at, so it cannot have a Q-model.")
         if not self.source.replay_steps:
-            return Availability("This run kept no checkpoints to replay; train it anew with --set replays=200.")
-        return Availability("No Q-model has been fitted to this run.", self.command("fit"))
+            return Availability("This run has no checkpoints to replay; train it again with --set replays=200.")
+        return Availability("No Q-model has been fitted to this run yet.", self.command("fit"))
 
     def _damaged_descriptions(self) -> Iterator[str]:
         folders = [self.folder, *(qmodel_folder(self.source, preset) for preset in self.presets)]
@@ -162,7 +162,7 @@ class SourceRun(ShownRun):
                 yield damage
 
     def preset(self, asked: str | None) -> str:
-        """The Q-model that is asked for, or the first that can be read."""
+        """The requested Q-model, or the first readable one."""
         if asked:
             return asked
         whole = [one for one in self.presets if trouble(partial(self.fit, one)) is None]
@@ -172,7 +172,7 @@ class SourceRun(ShownRun):
 
 
 def described(table: dict[str, dict[str, Any]]) -> dict[str, str]:
-    """Only the words, by unit."""
+    """Only the texts, by unit."""
     return {unit: one["text"] for unit, one in table.items()}
 
 

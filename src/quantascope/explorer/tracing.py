@@ -1,6 +1,6 @@
-"""The views of a Q-model at work: a trace, one input under interventions, and interventions on a panel.
+"""The Q-model views: a trace, one input under interventions, and interventions on a panel.
 
-Where a command prints JSON, the numbers are the command's.
+The numbers are the same as in the JSON output of the corresponding commands.
 """
 
 from typing import Any
@@ -17,11 +17,11 @@ from quantascope.runs.errors import InvalidConfig, QuantascopeError
 
 SUGGESTED = 24
 MOST_INPUTS = 4096
-"""Inputs of a panel that one may intervene on while somebody waits."""
+"""Largest number of inputs of a panel for interactive interventions."""
 
 
 def inputs(run: SourceRun) -> dict[str, Any]:
-    """Inputs that may be typed, half of them from the training panel and half from that of tests."""
+    """Suggested inputs, half from the training panel and half from the test panel."""
     task, found = run.source.sequence_task, list[str]()
     for panel in dict.fromkeys(["training", run.source.task.roles.test or "training"]):
         known = run.source.inputs(panel)
@@ -39,13 +39,13 @@ def traced(run: SourceRun, asked: Request) -> dict[str, Any]:
 
 
 def previewed(run: SourceRun, asked: Request) -> dict[str, Any]:
-    """Both models on one input, before and after interventions that are made together."""
+    """Both models on one input, before and after joint interventions."""
     preset = _preset(run, asked)
     return preview(run.fit(preset), asked.text("input"), asked.lines("unit"), _says(run, preset)).to_json()
 
 
 def units(run: SourceRun, asked: Request) -> dict[str, Any]:
-    """What can be broken, and on which panels."""
+    """The units and channels that can be changed, and the panels."""
     model = run.fit(_preset(run, asked)).model
     return {
         "kinds": list(KINDS),
@@ -57,24 +57,24 @@ def units(run: SourceRun, asked: Request) -> dict[str, Any]:
 
 
 def intervened(run: SourceRun, asked: Request) -> dict[str, Any]:
-    """Effects of interventions, each by itself, as `quantascope intervene --json` prints them; not by event."""
+    """Effects of separate interventions, as printed by `quantascope intervene --json`, but not by event."""
     fitted, text = run.fit(_preset(run, asked)), asked.parameters.get("input")
     panel = None if text else asked.text("panel", panel_for(run.source, "causal"))
     if panel and panel not in _panels(run):
         raise InvalidConfig(
-            f"panel '{panel}' is not there or has more than {MOST_INPUTS:,} inputs; use {run.command('intervene')}"
+            f"panel '{panel}' is missing or has more than {MOST_INPUTS:,} inputs; run {run.command('intervene')}"
         )
     done = intervene(fitted, asked.lines("units"), text=asked.text("input") if text else None, panel=panel)
-    told = done.to_json()
-    for one in told["interventions"]:
+    effects = done.to_json()
+    for one in effects["interventions"]:
         for effect in (one["qmodel"], one["source"]):
             if effect is not None:
                 del effect["by_event"]
-    return told
+    return effects
 
 
 def _panels(run: SourceRun) -> list[str]:
-    """Panels that are small enough, the one for interventions first."""
+    """Panels that are small enough, the causal panel first."""
 
     def small() -> list[str]:
         roles = run.source.task.roles

@@ -1,4 +1,4 @@
-"""The view of training: losses, the curves of all quanta on the same steps, and what an interval helped."""
+"""The training view: losses, acquisition curves of all quanta, and the events that an interval helped."""
 
 from collections import Counter
 from typing import Any
@@ -39,7 +39,7 @@ def training(run: SourceRun) -> dict[str, Any]:
 
 
 def _of_steps(run: SourceRun) -> list[dict[str, Any]]:
-    """The training loss before each update, if it is known."""
+    """The training loss before each update, if known."""
     losses = run.source.step_loss
     if losses is None or not len(losses):
         return []
@@ -58,13 +58,13 @@ def _of_checkpoints(found: Discovery) -> list[dict[str, Any]]:
 
 
 def _classes(found: Discovery) -> list[tuple[str, np.ndarray]]:
-    """The commonest labels of the training events, and the events of each."""
+    """The most common labels of the training events, and the events of each."""
     labels = np.asarray(found.labels)
     return [(word, labels == word) for word, _ in Counter(found.labels).most_common(MOST_CLASSES)]
 
 
 def interval(run: SourceRun, asked: Request) -> dict[str, Any]:
-    """Which events the updates between two checkpoints helped, through which layer, and which quanta grew."""
+    """The events that updates between two checkpoints helped, by layer, and the quanta that grew."""
     found = run.discovery
     first, last = _places(found, asked.number("from"), asked.number("to"))
     credit, offset = _credit(run, found), asked.number("offset", 0)
@@ -82,7 +82,7 @@ def interval(run: SourceRun, asked: Request) -> dict[str, Any]:
 
 
 def _places(found: Discovery, start: int, end: int) -> tuple[int, int]:
-    """The numbers of two checkpoints by their steps."""
+    """The indices of two checkpoints with these steps."""
     steps = found.trained.steps
     for step in (start, end):
         if step not in steps:
@@ -94,12 +94,12 @@ def _places(found: Discovery, start: int, end: int) -> tuple[int, int]:
 
 
 def _credit(run: SourceRun, found: Discovery) -> Float[np.ndarray, "checkpoints events"]:
-    """Credit of each event up to each checkpoint, summed once."""
+    """Credit of each event up to each checkpoint (cached)."""
     return run.kept.get("credit", lambda: _upto(found.trained.total, np.float64), of=found)
 
 
 def _shares(run: SourceRun, found: Discovery, first: int, last: int) -> list[dict[str, Any]]:
-    """Of the credit that helped, the share through each layer."""
+    """The share of positive credit through each layer."""
     field = found.trained
 
     def summed() -> list[np.ndarray]:

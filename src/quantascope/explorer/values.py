@@ -1,4 +1,4 @@
-"""Numbers on their way to the page."""
+"""Numbers for the page."""
 
 import math
 from collections.abc import Mapping
@@ -8,11 +8,11 @@ import numpy as np
 from jaxtyping import Num
 
 DIGITS = 6
-"""Significant digits of curves, which are drawn; what a table shows is not rounded."""
+"""Significant digits of plotted curves; tables are not rounded."""
 
 
 def drawn(values: Num[np.ndarray, " points"]) -> list[float | None]:
-    """A curve, with nothing where it is not finite.
+    """A rounded curve, with None for values that are not finite.
 
     >>> drawn(np.array([1 / 3, np.nan, 1e9]))
     [0.333333, None, 1000000000.0]
@@ -21,7 +21,7 @@ def drawn(values: Num[np.ndarray, " points"]) -> list[float | None]:
 
 
 def thinned(count: int, most: int) -> list[int]:
-    """At most so many places among `count`, evenly spaced, the first and the last among them.
+    """At most `most` of `count` indices, evenly spaced, including the first and the last.
 
     >>> thinned(5, 3), thinned(2, 3)
     ([0, 2, 4], [0, 1])
@@ -32,7 +32,7 @@ def thinned(count: int, most: int) -> list[int]:
 
 
 def finite(value: Any) -> Any:
-    """The same values with None in the place of NaN and infinity, which JSON does not have.
+    """The values with None in place of NaN and infinity, which JSON does not have.
 
     >>> finite({"a": (1.0, float("nan"))})
     {'a': [1.0, None]}

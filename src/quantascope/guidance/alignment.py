@@ -3,13 +3,13 @@
     L = cross-entropy + λ · mean over events e and depths d of ‖Uᵀ Δh_d(e) − Z_d(e)‖²
 
 Δh_d is what block d adds at the predicting token, Z_d the sum of the Q-model's messages at level d, U a fixed
-semi-orthogonal map (the identity where widths are equal). In a loop of one's own, with block updates at hand:
+semi-orthogonal map (the identity if widths are equal). In your own training loop, with the block updates:
 
     guidance = Guidance.of(level_sums(qmodel, events), blocks=model.depth, width=model.width)
     loss = cross_entropy + guidance.alignment(updates)     # updates[d]: events × width
     loss = … + guidance.at(numbers).alignment(updates)     # the same for some of the events
 
-Nothing of it remains in the Transformer.
+The Transformer keeps no part of the Q-model.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ _EXAMPLES_AT_ONCE = 2048
 
 @dataclass(frozen=True, eq=False)
 class Guidance:
-    """What each guided block should add at every event, and through which map it is compared."""
+    """The target update of each guided block at every event, and the map through which it is compared."""
 
     target: Float[Tensor, "events guided q_width"]
     blocks: tuple[int, ...]
@@ -40,7 +40,7 @@ class Guidance:
     projection: Float[Tensor, "width q_width"]
     weight: float = 1.0
     window: int = 1
-    """How many blocks in a row are compared as one sum, so that they may share their work."""
+    """Number of consecutive blocks that are compared as one sum, so that they can share the work."""
 
     @classmethod
     def of(
@@ -54,7 +54,7 @@ class Guidance:
         weight: float = 1.0,
         seed: int = 0,
     ) -> "Guidance":
-        """Guidance by level sums Z for a Transformer of so many blocks.
+        """Guidance by level sums Z for a Transformer with `blocks` blocks.
 
         Level d guides block d, or the block that `level_to_block` names; levels that share a block are summed.
 
@@ -66,7 +66,7 @@ class Guidance:
         depth = levels.shape[1]
         if level_to_block is None and depth > blocks:
             raise InvalidConfig(
-                f"{depth} levels cannot guide {blocks} blocks one to one; say which block each level guides "
+                f"{depth} levels cannot guide {blocks} blocks one to one; assign each level to a block "
                 f"(level_to_block, {depth} numbers from 0 to {blocks - 1})"
             )
         mapped = tuple(range(depth)) if level_to_block is None else tuple(level_to_block)
@@ -105,10 +105,10 @@ class Guidance:
         return self.weight * error.square().sum(-1).mean()
 
     def at(self, events: Int[Tensor, " chosen"]) -> "Guidance":
-        """The guidance of some events by their numbers, as for a minibatch."""
+        """The guidance of the events with these indices, as for a minibatch."""
         if len(events) and not 0 <= int(events.min()) <= int(events.max()) < len(self.target):
             raise InvalidConfig(
-                f"there are targets for {len(self.target)} events, and number {int(events.max())} is asked for; "
+                f"there are targets for {len(self.target)} events, but index {int(events.max())} was given; "
                 "count them from 0 in the order of the targets"
             )
         return replace(self, target=self.target[events])
@@ -119,17 +119,17 @@ class Guidance:
         return rows == columns and torch.equal(self.projection, torch.eye(rows).to(self.projection))
 
     def to(self, *args: Any) -> "Guidance":
-        """On another device, or of another dtype, as of `Tensor.to`."""
+        """A copy on another device or of another dtype, as by `Tensor.to`."""
         return replace(self, target=self.target.to(*args), projection=self.projection.to(*args))
 
     def shuffled_over_depth(self, *, seed: int) -> "Guidance":
-        """A control: every block gets the target of another, the same for all events."""
+        """A control: every block gets the target of another block, the same one for all events."""
         if len(self.blocks) < 2:
-            raise InvalidConfig("one guided block has no other to exchange its target with; guide at least two")
+            raise InvalidConfig("a single guided block cannot exchange its target; guide at least two")
         return replace(self, target=self.target[:, _derangement(len(self.blocks), seed).to(self.target.device)])
 
     def shuffled_over_events(self, *, seed: int, groups: Int[Tensor, " events"] | None = None) -> "Guidance":
-        """A control: every event gets the targets of another, of the same group if groups are given."""
+        """A control: every event gets the targets of another event, from the same group if groups are given."""
         draw = torch.Generator().manual_seed(seed)
         groups = torch.zeros(len(self.target), dtype=torch.long) if groups is None else groups.cpu()
         source = torch.arange(len(self.target))
@@ -138,7 +138,7 @@ class Guidance:
             shuffled = members[torch.randperm(len(members), generator=draw)]
             source[shuffled] = shuffled.roll(1)
         if torch.equal(source, torch.arange(len(source))):
-            raise InvalidConfig("no two events share a group, so that nothing is shuffled; give larger groups")
+            raise InvalidConfig("no two events share a group, so nothing can be shuffled; give larger groups")
         return replace(self, target=self.target[source.to(self.target.device)])
 
 
@@ -159,7 +159,7 @@ def semi_orthogonal(width: int, q_width: int, *, seed: int) -> Float[Tensor, "wi
 def level_sums(
     model: CompiledQModel, events: Events, routing: Float[Tensor, "quanta events"] | None = None
 ) -> Float[Tensor, "events levels width"]:
-    """Z of every event, some examples at a time, where the Q-model is."""
+    """Z of every event, computed in batches on the Q-model's device."""
     device = device_of(model)
     highest, length = int(events.tokens.max()), events.tokens.shape[1]
     if highest >= model.vocabulary or length > model.positions:
@@ -177,7 +177,7 @@ def level_sums(
 
 
 def level_scale(levels: Float[Tensor, "events levels q_width"], norm: float) -> Float[Tensor, "levels 1"]:
-    """The factor that brings the messages of each level to this length, as a root mean square over events.
+    """The factor that scales each level's messages to this root-mean-square norm over events.
 
     >>> level_scale(torch.tensor([[[3.0, 4.0], [0.0, 2.0]]]), 1.0)
     tensor([[0.2000],
@@ -187,13 +187,13 @@ def level_scale(levels: Float[Tensor, "events levels q_width"], norm: float) -> 
 
 
 def event_updates(execution: Execution, events: Events) -> list[Float[Tensor, "events width"]]:
-    """What each block added at the predicting tokens."""
+    """The update of each block at the predicting tokens."""
     rows = events.event_rows
     return [update if len(update) == len(rows) else update[rows] for update in execution.updates]
 
 
 def linear_cka(first: Float[Tensor, "events width"], second: Float[Tensor, "events q_width"]) -> float:
-    """How alike two representations of the same events are, from 0 to 1, whatever their bases (linear CKA).
+    """Linear CKA: similarity of two representations of the same events, from 0 to 1, for any bases.
 
     >>> points = torch.randn(100, 4, generator=torch.Generator().manual_seed(0))
     >>> round(linear_cka(points, 3 * points @ semi_orthogonal(4, 6, seed=1)), 4)

@@ -1,13 +1,13 @@
-"""Guided training: an ordinary network learns a program's task, its blocks drawn to the program's Q-model.
+"""Guided training: an ordinary network learns a program's task while its blocks are aligned with its Q-model.
 
-learner     what is trained, by which teacher: settings, and what a command changes
-network     our Transformer, or a network in a file of the user's
-teacher     the Q-model of the program, trained here or before; a weak one is refused
-target      level sums of the Q-model at the training events, for each block its own
+learner     what is trained and by which teacher: settings with the changes of a command
+network     quantascope's Transformer, or a network in a user's file
+teacher     the Q-model of the program, trained now or earlier; a weak one raises an error
+target      level sums of the Q-model at the training events, one for each block
 lesson      cross-entropy plus alignment, of all events or of some
-guide       train, or take up, or just read
+guide       train, resume or load
 
-The Q-model is gone afterwards: the network is saved without it.
+The network is saved without the Q-model.
 """
 
 from collections.abc import Callable, Mapping
@@ -56,7 +56,7 @@ Watch = Callable[[str, int], AbstractContextManager[Progress | None]]
 
 @dataclass(frozen=True, eq=False)
 class GuidedRun:
-    """A trained network, and its exact accuracy on the reported panels; `program` is where the program is now."""
+    """A trained network with its exact accuracy on the reported panels; `program` is the program's location."""
 
     config: GuidedLearner
     model: TrainableModel
@@ -82,19 +82,19 @@ def guide(
     watch: Watch = lambda name, steps: nullcontext(),
     device: str | torch.device = CPU,
 ) -> GuidedRun:
-    """Train a network at `out` by a teacher, which is trained in `out`/teacher if none is given.
+    """Train a network at `out` with a teacher; without one, a teacher is trained in `out`/teacher.
 
     Args:
         out: The run folder.
         teacher: The run of a compiled Q-model.
-        program: The program; of a teacher that was made with a file, that file.
-        model: `FILE.py:NAME` of a network of one's own; our Transformer if not given.
-        settings: Settings of a `GuidedLearner` that differ from the default.
-        changes: Dotted settings that come last.
+        program: The program; required if the teacher's program is in a file.
+        model: `FILE.py:NAME` of your own network. Default: quantascope's Transformer.
+        settings: Settings of a `GuidedLearner` that differ from the defaults.
+        changes: Dotted settings, applied last.
         seed: Seed of the network, and of a teacher that is trained here.
-        weak_teacher: Go on with a teacher that has not learned its program.
+        weak_teacher: Accept a teacher that has not learned its program.
         watch: Shows progress.
-        device: Where networks run.
+        device: Device that networks run on.
     """
     where = find_device(device)
     taught = read_compiled(teacher, program=program, device=where) if teacher else None
@@ -124,9 +124,9 @@ def learn_guided(
     *,
     device: str | torch.device = CPU,
 ) -> GuidedRun:
-    """Train, or take up, or just read the network of this config at `path`, on a device.
+    """Train, resume or load the network of this config at `path`, on a device.
 
-    Weight 0 needs no teacher. A teacher is taken as it is: `guide` asks first what it knows.
+    Weight 0 needs no teacher. The teacher is not checked here; `guide` checks what it knows.
     """
     where = find_device(device)
     program = teacher.program if teacher else config.teacher.program
@@ -169,12 +169,12 @@ def _batches(config: GuidedLearner, lessons: list[Lesson]) -> Callable[[int], Le
 
 
 def is_guided(path: Path) -> bool:
-    """Whether a run has its network and what it reached; what is missing is made again."""
+    """Whether a run has its network and its results; missing files are made again."""
     return (path / MODEL).exists() and (path / RESULT).exists()
 
 
 def check_guidance(config: GuidedLearner, taught: ProgramTask, device: torch.device = CPU) -> None:
-    """Refuse a network that is none and a target that does not fit it, before any training."""
+    """Raise if the network is invalid or the target does not fit it, before any training."""
     task, events = taught.task, taught.events(config.panel)
     if config.batch is not None:
         Minibatches(events, config.batch)

@@ -1,4 +1,4 @@
-"""`GuidedLearner`: what is trained, by which teacher and how; and what of it a command asks for."""
+"""`GuidedLearner`: settings of guided training, and how a command changes them."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
@@ -18,9 +18,9 @@ Control = Literal["none", "depth", "examples", "word"]
 class GuidedLearner(Config):
     """Cross-entropy plus `weight` times alignment with a teacher; weight 0 is cross-entropy alone.
 
-    A control breaks the target: shuffled over depth, over examples, or over examples that share the output word.
-    `prompts` names a panel whose answers nobody sees: on some of them at every step the network is aligned, and
-    only that, along the teacher's own greedy words.
+    A control shuffles the target over depth, over examples, or over examples that share the output word. `prompts`
+    names a panel used without answers: at every step the network is aligned on some of them, along the teacher's
+    greedy output, without cross-entropy.
     """
 
     KIND: ClassVar[str] = "guided network"
@@ -37,14 +37,14 @@ class GuidedLearner(Config):
     level_to_block: tuple[Count, ...] | None = None
     window: Positive = 1
     target_norm: PositiveFloat | None = 5.0
-    """The length to which the target of every level is brought; as the teacher has it if none is given."""
+    """Norm to which the target of every level is scaled. Default: the teacher's norm."""
     stream_noise: NonNegativeFloat = 0.3
-    """Spread of the noise on the stream after every block while training, with guidance and without."""
+    """Standard deviation of the noise on the stream after every block during training."""
     prompts: str | None = None
     trained_on: str | None = None
-    """The panel that the network learns; that of its teacher if none is given."""
+    """The panel that the network learns. Default: the teacher's."""
     batch: Positive | None = None
-    """Examples of an update; None for all."""
+    """Examples per update; None for all."""
     only_right: bool = False
     """Guide only on training inputs that the program answers as the task does."""
     seed: Seed = 0
@@ -57,13 +57,15 @@ class GuidedLearner(Config):
     @model_validator(mode="after")
     def _refuse_ignored(self) -> "GuidedLearner":
         if self.prompts and (self.control != "none" or self.routing == "oracle"):
-            raise ValueError(f"prompts '{self.prompts}' go with predicted routing and without a control")
+            raise ValueError(f"prompts '{self.prompts}' require predicted routing and no control")
         if not self.weight and (self.prompts or self.only_right or self.control != "none"):
             raise ValueError(
-                "weight 0 is without guidance, so prompts, only_right and control have no effect; leave them out"
+                "weight 0 disables guidance, so prompts, only_right and control have no effect; leave them out"
             )
         if self.prompts and (self.batch or self.only_right):
-            raise ValueError(f"prompts '{self.prompts}' go with all examples at once; leave batch and only_right")
+            raise ValueError(
+                f"prompts '{self.prompts}' require all examples at once; leave out batch and only_right"
+            )
         if self.stream_noise and isinstance(self.model, OwnNetwork):
             raise ValueError(
                 f"stream_noise {self.stream_noise:g} has no effect on a network of your own; set stream_noise=0, "
@@ -73,7 +75,7 @@ class GuidedLearner(Config):
 
 
 PLAIN = GuidedLearner(teacher=PAPER_QMODEL, target_norm=None, stream_noise=0.0)
-"""The paper's form."""
+"""The paper's settings."""
 
 
 def guided_learner(
@@ -85,17 +87,17 @@ def guided_learner(
     model: str | None = None,
     seed: int | None = None,
 ) -> GuidedLearner:
-    """The learner of some settings, as a user then changes it.
+    """The learner with the given settings and a user's changes.
 
-    A trained teacher stands for its own settings; one that is trained here takes the program and seed that are
-    asked for. What `changes` says comes last.
+    A trained teacher keeps its own settings; a new teacher uses the given program and seed. `changes` are applied
+    last.
     """
     learner = GuidedLearner.parse({**settings, **({} if model is None else _own(model))})
     chosen: dict[str, Any] = {"seed": learner.seed if seed is None else seed}
     taught = teacher.config if teacher else learner.teacher.replace(chosen | _given(program=program))
     learner = learner.replace({**chosen, "teacher": taught.model_dump(mode="json"), **changes})
     if teacher and learner.teacher != teacher.config:
-        raise RunMismatch("the teacher was not trained as the settings say; leave out settings of the teacher")
+        raise RunMismatch("the teacher was trained with other settings; leave out settings of the teacher")
     return learner
 
 

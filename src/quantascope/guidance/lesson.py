@@ -1,6 +1,6 @@
-"""`Lesson`: examples for a network, and what its blocks should add at their events.
+"""`Lesson`: examples for a network, and the target updates of its blocks.
 
-In a loop of one's own, for any examples of a lesson:
+In your own training loop, for any examples of a lesson:
 
     part = lesson.at(examples)
     loss = part.loss(model.run(part.events))
@@ -22,17 +22,17 @@ from quantascope.tasks.events import Events
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """Events of a step: the first `answered` of them are learned, and those with a target are aligned."""
+    """The events of a step: the first `answered` events are learned, and events with a target are aligned."""
 
     events: Events
     answered: int
     guidance: Guidance | None = None
     aligned: Int[Tensor, " targets"] | None = None
-    """The event of each target; all events in their order if not given."""
+    """The event index of each target. Default: all events in order."""
 
     @classmethod
     def of(cls, events: Events, guidance: Guidance | None = None) -> "Lesson":
-        """A lesson in which every event is learned and has a target."""
+        """A lesson in which every event is learned and aligned."""
         return cls(events, events.count, guidance)
 
     @classmethod
@@ -42,10 +42,10 @@ class Lesson:
         answers: Sequence[Sequence[Sequence[int]]],
         guidance: Guidance | None = None,
     ) -> "Lesson":
-        """A lesson in a network's own tokens, of which the program's may take several.
+        """A lesson in a network's own tokens; a token of the program may take several of them.
 
-        `answers` has the tokens of each of the program's tokens, for each example. A target belongs to the event
-        that predicts the first of them: there the network must know what the program says.
+        For each example, `answers` lists the network's tokens for each of the program's tokens. A target belongs
+        to the event that predicts the first of them, since there the network must know the program's token.
 
         >>> lesson = Lesson.in_tokens([[1, 2]], [[[7], [8, 9], [3]]])
         >>> lesson.events.target, lesson.aligned
@@ -54,19 +54,19 @@ class Lesson:
         events = Events.of(prompts, [list(chain.from_iterable(answer)) for answer in answers])
         lengths = torch.tensor([len(tokens) for answer in answers for tokens in answer])
         if not lengths.all():
-            raise InvalidConfig("a token of the program has no tokens of the network; give each at least one")
+            raise InvalidConfig("a token of the program maps to no token of the network; give each at least one")
         aligned = lengths.cumsum(0) - lengths
         if guidance is not None and len(guidance.target) != len(aligned):
             raise InvalidConfig(
-                f"there are targets for {len(guidance.target)} events, and the answers have tokens for "
+                f"there are targets for {len(guidance.target)} events, but the answers have tokens for "
                 f"{len(aligned)}; give the tokens of every token that the program writes, its end included"
             )
         return cls(events, events.count, guidance, aligned)
 
     def at(self, examples: Int[Tensor, " chosen"]) -> "Lesson":
-        """The part of some examples, as a minibatch has them."""
+        """The lesson of some examples, as for a minibatch."""
         if self.answered < self.events.count:
-            raise InvalidConfig("a lesson with unanswered prompts is taken whole; choose among answered examples")
+            raise InvalidConfig("a lesson with unanswered prompts cannot be split; choose among answered examples")
         events, numbers = self.events.taken(examples), self.events.numbers(examples)
         if self.aligned is None:
             return Lesson.of(events, self.guidance and self.guidance.at(numbers))
@@ -82,7 +82,7 @@ class Lesson:
         return learned if self.guidance is None else learned + self.alignment(execution)
 
     def cross_entropy(self, execution: Execution) -> Float[Tensor, ""]:
-        """Mean over the events that are learned, in nats."""
+        """Mean cross-entropy over the learned events, in nats."""
         target = self.events.target[: self.answered]
         return torch.nn.functional.cross_entropy(execution.logits[: self.answered], target)
 

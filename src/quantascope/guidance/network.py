@@ -1,7 +1,7 @@
-"""The network that is guided: our Transformer, or a network in a file of the user's.
+"""The guided network: quantascope's Transformer, or a network in a user's file.
 
-`FILE.py:NAME` names a function of the task that builds a `ResidualModel`, such as `adapt(…)` of a Hugging Face
-decoder:
+`FILE.py:NAME` names a function that takes the task and returns a `ResidualModel`, such as `adapt(…)` of a Hugging
+Face decoder:
 
     def model(task):
         return adapt(GPT2LMHeadModel(GPT2Config(vocab_size=len(task.vocabulary), n_positions=task.positions, …)))
@@ -33,19 +33,19 @@ from quantascope.tasks.sequence import SequenceTask
 MODEL, PRETRAINED, KEPT_MODEL = "model.safetensors", "pretrained", "model.py"
 KIND = "own network"
 _TOLERANCE = 1e-3
-"""Of the largest logit: two ways of computing the same differ by rounding alone."""
+"""Tolerance relative to the largest logit: two computations of the same logits differ only by rounding."""
 _DISTURBED = 0.1
 
 
 class OwnNetwork(Config):
-    """A network in a user's file, `FILE.py:NAME`; the digest is that of the file's text."""
+    """A network in a user's file, `FILE.py:NAME`, with the digest of the file's text."""
 
     file: str
     digest: str
 
     @classmethod
     def named(cls, where: str) -> "OwnNetwork":
-        """The network that a user names now."""
+        """The network at `FILE.py:NAME`, with the file's current digest."""
         file = Path(split_entry(where)[0])
         if not file.is_file():
             raise InvalidConfig(f"there is no file {file}; give FILE.py:NAME of a function that builds a network")
@@ -53,12 +53,12 @@ class OwnNetwork(Config):
 
 
 def build_network(config: TransformerConfig | OwnNetwork, task: SequenceTask, *, seed: int) -> TrainableModel:
-    """The network before training; the same whether it is guided or not."""
+    """The network before training, with the same weights with and without guidance."""
     if isinstance(config, TransformerConfig):
         return Transformer(vocabulary=len(task.vocabulary), positions=task.positions, config=config, seed=seed)
     file = Path(split_entry(config.file)[0])
     if file.is_file() and file_digest(file) != config.digest:
-        raise RunMismatch(f"{file} has changed since the config was made with it; restore it, or name it anew")
+        raise RunMismatch(f"{file} has changed since the config was made; restore it, or name it again")
     function = load_name(config.file, "a function that builds a network")
     if isinstance(function, nn.Module) or not callable(function):
         raise InvalidConfig(
@@ -84,10 +84,10 @@ def _residual(where: str, model: Any) -> TrainableModel:
 
 @torch.no_grad()
 def check_network(model: TrainableModel, events: Events, task: SequenceTask, where: str) -> None:
-    """Refuse a network of a user's whose blocks do not add up to what it says; guidance would miss its place.
+    """Raise if a user's network has blocks that do not add up to its logits, since guidance would be wrong.
 
-    The network is thrown away afterwards. Its weights are disturbed, for a norm that is not trained yet leaves a
-    normed stream as it is, and would hide that one is given for the other.
+    The checked copy is discarded. Its weights are perturbed, because an untrained norm does not change a
+    normalized stream and would hide that the normalized stream was returned.
     """
     model.eval()
     draw = torch.Generator().manual_seed(0)
@@ -117,7 +117,7 @@ def check_network(model: TrainableModel, events: Events, task: SequenceTask, whe
 
 
 def save_network(path: Path, model: TrainableModel, task: SequenceTask, *, made_by: str) -> None:
-    """Write the weights into a run, and a Hugging Face decoder also as transformers reads it."""
+    """Save the weights in a run; a Hugging Face decoder is also saved in the format of transformers."""
     if isinstance(model, Transformer):
         save_transformer(path / MODEL, model, task.vocabulary, made_by=made_by)
         return
@@ -130,7 +130,7 @@ def save_network(path: Path, model: TrainableModel, task: SequenceTask, *, made_
 def load_network(
     path: Path, config: TransformerConfig | OwnNetwork, program: str, *, made_by: str
 ) -> TrainableModel:
-    """The trained network of a run; one of the user's is built for the task of its program again."""
+    """Load the trained network of a run; a user's network is built again for the task of its program."""
     if isinstance(config, TransformerConfig):
         return load_transformer(path / MODEL, made_by=made_by)[0]
 

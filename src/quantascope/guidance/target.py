@@ -1,7 +1,7 @@
-"""The lessons of a learner: training events with a Q-model's level sums, whole, broken, or with prompts.
+"""The lessons of a learner: training events with a Q-model's level sums, as controls, or with prompts.
 
-Training events are along the answers of the task. Where the program writes another answer, its Q-model is asked
-along the task's, and says what the program would write next.
+Training events follow the task's answers. If the program writes another answer, its Q-model still runs along the
+task's answer and gives the program's next token.
 """
 
 import torch
@@ -22,12 +22,12 @@ from quantascope.tasks.events import PAD, Events
 def lessons_of(
     config: GuidedLearner, teacher: CompiledRun | None, taught: ProgramTask, model: ResidualModel
 ) -> list[Lesson]:
-    """What is learned at each step in turn: the training events, each time with other prompts if there are."""
+    """Yield the lesson of each step: the training events, with different prompts each time if there are any."""
     asked = taught.events(config.panel)
     if not config.weight:
         return [Lesson.of(asked)]
     if teacher is None or teacher.config != config.teacher:
-        raise RunMismatch("the teacher was not trained as the config says; train it anew or give its own run")
+        raise RunMismatch("the teacher was trained with another config; train it again or give its own run")
     if config.only_right:
         guidance, numbers = guidance_of(config, teacher, taught, model), right_events(config, taught, asked)
         return [Lesson(asked, asked.count, guidance.at(numbers), numbers)]
@@ -44,7 +44,7 @@ def lessons_of(
 
 
 def check_target(config: GuidedLearner, taught: ProgramTask, model: ResidualModel) -> None:
-    """Refuse levels that do not fit the blocks and a panel that is not there, before any training."""
+    """Raise if levels do not fit the blocks or a panel does not exist, before any training."""
     if config.weight:
         levels = torch.zeros(2, 1 + max(taught.compiled.graph.levels), config.teacher.model.width)
         _controlled(config, guide_by(config, levels, levels, model), torch.zeros(2, dtype=torch.long))
@@ -52,7 +52,7 @@ def check_target(config: GuidedLearner, taught: ProgramTask, model: ResidualMode
         taught.task.panel(config.prompts)
     if config.routing == "oracle" and taught.task.exceptions:
         raise InvalidConfig(
-            "the program has no routing along answers that it does not write; set routing=predicted, as this task "
+            "the program does not route along answers that it does not write; set routing=predicted, as this task "
             "has exceptions"
         )
     if config.only_right:
@@ -60,7 +60,7 @@ def check_target(config: GuidedLearner, taught: ProgramTask, model: ResidualMode
 
 
 def greedy_events(model: CompiledQModel, taught: ProgramTask, panel: str) -> Events:
-    """The prompts of a panel with the Q-model's own answers, where it comes to an end."""
+    """The prompts of a panel with the Q-model's own answers, without answers that do not end."""
     task = taught.task
     prompts = task.prompts(task.panel(panel))
     end = task.token[taught.compiled.program.end]
@@ -75,7 +75,7 @@ def greedy_events(model: CompiledQModel, taught: ProgramTask, panel: str) -> Eve
 def guidance_of(
     config: GuidedLearner, teacher: CompiledRun, taught: ProgramTask, model: ResidualModel
 ) -> Guidance:
-    """The target of the training events, broken as the control says."""
+    """The target of the training events, shuffled if there is a control."""
     panel = config.panel
     events = taught.events(panel)
     routing = taught.supervision(panel).active.float() if config.routing == "oracle" else None
@@ -84,18 +84,18 @@ def guidance_of(
 
 
 def right_events(config: GuidedLearner, taught: ProgramTask, asked: Events) -> Int[Tensor, " right"]:
-    """The training events, by their numbers, of the inputs that the program answers as the task does."""
+    """The indices of training events on inputs that the program answers as the task does."""
     right = taught.right(config.panel)
     if not any(right):
         raise InvalidConfig(
             f"the program answers no input of panel '{config.panel}' as its task does, and only_right "
-            "leaves nothing to guide; mend the program, or guide without it"
+            "leaves nothing to guide; fix the program, or guide without it"
         )
     return torch.tensor(right, device=asked.example.device)[asked.example].nonzero().squeeze(1)
 
 
 def guide_by(config: GuidedLearner, levels: Tensor, own: Tensor, model: ResidualModel) -> Guidance:
-    """Guidance of a model by level sums as the config says, brought to length by those of the training events."""
+    """The guidance of a model by level sums with the config's settings, scaled by the training events."""
     return Guidance.of(
         levels if config.target_norm is None else levels * level_scale(own, config.target_norm),
         blocks=model.depth,

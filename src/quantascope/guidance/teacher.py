@@ -1,4 +1,4 @@
-"""Whether a teacher may teach: a Q-model that has not learned its program harms its student."""
+"""Checks a teacher: a Q-model that has not learned its program harms its student."""
 
 import warnings
 
@@ -7,22 +7,22 @@ from quantascope.qmodel.compiled.knowledge import audit_exact, training_exact
 from quantascope.runs.errors import InvalidConfig
 
 LEAST_TRAINING_EXACT = 0.9
-"""The share of its own training inputs that a teacher must answer exactly.
+"""Least share of its training inputs that a teacher must answer exactly.
 
 Q-models that train well answer nearly all of them. On clock times, one that answered 37 % left its student at 50 %
 of new times, where the same network reached 89 % without a teacher.
 """
 LEAST_AUDIT_EXACT = 0.5
-"""The share of inputs of the audit domain, not trained on, that it must answer as its program does.
+"""Least share of unseen inputs of the audit domain that it must answer as its program does.
 
-A Q-model may know its training inputs by heart, and not the program: of clock times, after 100 examples, all of
-its own and 18 % of others. Of four teachers that answered 3 to 25 % of new times, two cost their students 25
-points; teachers that answered 79 % or more never cost more than three.
+A Q-model may memorize its training inputs without learning the program: on clock times, after 100 examples, one
+answered all of its inputs and 18 % of others. Of four teachers that answered 3 to 25 % of new times, two cost
+their students 25 points; teachers that answered 79 % or more never cost more than three.
 """
 
 
 def check_teacher(teacher: CompiledRun, *, weak_teacher: bool = False) -> None:
-    """Ask what the teacher knows; refuse a weak one, or warn if a weak teacher is asked for."""
+    """Measure what the teacher knows; raise if it is weak, or warn if weak teachers are allowed."""
     complaint = weakness(teacher)
     if complaint is None:
         return
@@ -35,7 +35,7 @@ def check_teacher(teacher: CompiledRun, *, weak_teacher: bool = False) -> None:
 
 
 def weakness(teacher: CompiledRun) -> str | None:
-    """What a teacher does not know, if it is too much."""
+    """A description of what a teacher does not know, if that is too much; else None."""
     asked = teacher.model, teacher.taught, teacher.config.trained_on
     known = training_exact(*asked)
     if known < LEAST_TRAINING_EXACT:

@@ -1,6 +1,6 @@
 """`Cohort`: networks of several widths that learn from the same batches, as one model.
 
-They share what a batch costs to draw and one optimizer; nothing else passes between them. A network that
+They share the drawing of batches and one optimizer, and nothing else. A network that
 diverges is filled with NaN and leaves the others as they are.
 """
 
@@ -29,11 +29,11 @@ class Cohort(nn.Module):
         self.members = nn.ModuleList(members)
 
     def networks(self) -> list[TaskMLP]:
-        """The members as what they are."""
+        """The members, with their type."""
         return [member for member in self.members if isinstance(member, TaskMLP)]
 
     def parameter_groups(self, optimizer: str) -> dict[float, list[Tensor]]:
-        """Those of all members together."""
+        """The parameter groups of all members."""
         groups: dict[float, list[Tensor]] = {}
         for member in self.networks():
             for factor, pieces in member.parameter_groups(optimizer).items():

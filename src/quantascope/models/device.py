@@ -1,4 +1,4 @@
-"""Where networks run: on the device of their parameters.
+"""Devices: a network runs on the device of its parameters.
 
 Files, data and results stay on the CPU. A function that runs a network moves the batch to it and brings back what
 it returns. Random numbers are drawn on the CPU and moved, so that a seed means the same run on every device.
@@ -19,7 +19,7 @@ NAMES = r"cpu|cuda(:\d{1,2})?|mps"
 
 
 def find_device(name: str | torch.device) -> torch.device:
-    """The device of this name; refused if torch cannot compute on it here.
+    """The device of this name; raises if torch cannot use it.
 
     >>> find_device("cpu")
     device(type='cpu')
@@ -36,7 +36,7 @@ def find_device(name: str | torch.device) -> torch.device:
 
 
 def missing(device: torch.device) -> str | None:
-    """What a device lacks to be computed on; None if it is there."""
+    """The reason why a device is not available; None if it is."""
     if device.type == "cuda":
         if not torch.backends.cuda.is_built():
             return "this torch build has no CUDA"
@@ -48,17 +48,17 @@ def missing(device: torch.device) -> str | None:
         if not torch.backends.mps.is_built():
             return "this torch build has no MPS"
         if not torch.backends.mps.is_available():
-            return "torch finds no GPU of Apple"
+            return "torch finds no Apple GPU"
     return None
 
 
 def free_bytes(device: torch.device) -> float | None:
-    """What a GPU with memory of its own has left; None for a device that uses the machine's."""
+    """Free memory of a GPU; None for a device that uses the machine's memory."""
     return float(torch.cuda.mem_get_info(device)[0]) if device.type == "cuda" else None
 
 
 def device_of(model: Any) -> torch.device:
-    """Where a model runs: where its first parameter is, or on the CPU if it has none.
+    """The device of a model's first parameter, or the CPU if it has none.
 
     >>> device_of(nn.Linear(1, 1)), device_of(torch.sin)
     (device(type='cpu'), device(type='cpu'))
@@ -68,9 +68,9 @@ def device_of(model: Any) -> torch.device:
 
 
 def moved(batch: Any, device: torch.device) -> Any:
-    """A batch on a device: whatever has a `to`, alone or inside tuples, lists, mappings and dataclasses.
+    """Move a batch to a device: anything with a `to`, also inside tuples, lists, mappings and dataclasses.
 
-    All else stays as it is, and so does everything if the device is the CPU.
+    Other objects are not changed, and nothing is changed if the device is the CPU.
 
     >>> moved({"rows": torch.zeros(2), "title": "zeros"}, torch.device("meta"))
     {'rows': tensor(..., device='meta', size=(2,)), 'title': 'zeros'}
@@ -92,5 +92,5 @@ def moved(batch: Any, device: torch.device) -> Any:
 
 
 def noise_like(values: Tensor) -> Tensor:
-    """Standard normal noise of the shape of `values` and where they are, drawn on the CPU."""
+    """Standard normal noise with the shape and device of `values`, drawn on the CPU."""
     return torch.randn_like(values, device=CPU).to(values.device)

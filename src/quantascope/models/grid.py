@@ -1,4 +1,4 @@
-"""`Grid`: where the valid tokens of `Events` stand, and which of them each may see."""
+"""`Grid`: the positions of the valid tokens of `Events`, and the attention mask."""
 
 import math
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Queries:
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Where the valid tokens stand, and which of them each may see."""
+    """The positions of the valid tokens, and the attention mask."""
 
     token: Int[Tensor, " tokens"]
     position: Int[Tensor, " tokens"]
@@ -33,7 +33,7 @@ class Grid:
 
 @lru_cache(maxsize=32)
 def grid_of(events: Events) -> Grid:
-    """The grid of a set of events, kept for the next pass over the same set."""
+    """The grid of a set of events (cached for the next pass)."""
     examples, length = events.tokens.shape
     device = events.tokens.device
     place = torch.arange(length, device=device)

@@ -48,12 +48,12 @@ class MLPConfig(Config):
 
     @property
     def width_multiplier(self) -> float:
-        """How much wider than its base a network is that is parametrized by width; 1 if it is not."""
+        """Width relative to the base width under muP; 1 otherwise."""
         return 1.0
 
 
 class MuMLPConfig(MLPConfig):
-    """The same network under muP; at its base width it is the standard one.
+    """The network under muP; at its base width it is the standard one.
 
     The `mup` package also wants a delta width, to see which axes grow. Here they are known by name.
     """
@@ -62,7 +62,7 @@ class MuMLPConfig(MLPConfig):
 
     @property
     def width_multiplier(self) -> float:
-        """How much wider than its base the network is."""
+        """Width relative to the base width."""
         return self.width / self.base_width
 
 
@@ -124,7 +124,7 @@ class TaskMLP(nn.Module):
                 views[name].uniform_(-bound, bound)
 
     def rate_factor(self, name: str, optimizer: str) -> float:
-        """What muP multiplies the learning rate of a named parameter with.
+        """The factor of muP for the learning rate of a named parameter.
 
         A parameter is a matrix if both its axes grow with width, a vector if one does.
         """

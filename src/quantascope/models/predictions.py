@@ -1,4 +1,4 @@
-"""What a sequence model predicts: teacher-forced on events, and greedily on its own."""
+"""Predictions of a sequence model: teacher-forced on events, and decoded greedily."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.events import Events
 
 Predictor = Callable[[Events], Tensor]
-"""Anything that gives logits for every event."""
+"""Protocol of anything that returns logits for every event."""
 CHUNK = 2048
 
 
@@ -48,7 +48,7 @@ class Predictions:
 
 @torch.no_grad()
 def predict(model: Predictor, events: Events) -> Predictions:
-    """Predict every event, some examples at a time; the model runs where it is, predictions are on the CPU."""
+    """Predict every event in batches; the model runs on its device, predictions are on the CPU."""
     device, events = device_of(model), events.to(CPU)
     parts = [events[start : start + CHUNK] for start in range(0, len(events), CHUNK)]
     logits = torch.cat([model(part.to(device)).to(CPU) for part in parts])

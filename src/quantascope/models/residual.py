@@ -1,4 +1,4 @@
-"""`ResidualModel`: what fit, trace, intervene and guide ask of a sequence model.
+"""`ResidualModel`: the interface of a sequence model that fit, trace, intervene and guide need.
 
 Such a model embeds its tokens, lets each of its blocks add to the stream, and reads logits out of the stream:
 
@@ -50,9 +50,9 @@ class InterfaceConfig(Config):
 
 
 class Interface(nn.Module):
-    """What a Q-model takes over from its source unchanged: embeddings, and the readout.
+    """The parts of a source that a Q-model uses unchanged: embeddings and readout.
 
-    `positions` is how many positions the source knows, learned or not.
+    `positions` is the number of positions of the source, learned or not.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class ResidualModel(Protocol):
     def width(self) -> int: ...
 
     def run(self, events: Events) -> Execution:
-        """A forward pass with what it did on the way."""
+        """A forward pass, returned with the updates of its blocks."""
         ...
 
     def resume(
@@ -113,7 +113,7 @@ class ResidualModel(Protocol):
         ...
 
     def interface(self) -> Interface:
-        """Copies of the embeddings and the readout, which no gradient reaches."""
+        """Detached copies of the embeddings and the readout."""
         ...
 
     def __call__(self, events: Events) -> Tensor:

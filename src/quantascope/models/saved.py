@@ -1,7 +1,7 @@
 """A network as one file: weights, and a description from which it is built again.
 
-Every kind of network says how it is described and built; this module does the rest. The description is part of
-the safetensors file, so weights and description cannot be mixed up, and reading executes nothing.
+Every kind of network defines its description and how to build it; this module does the rest. The description is
+part of the safetensors file, so weights and description cannot be mixed up, and reading executes nothing.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ _KIND, _ABOUT = "kind", "about"
 
 
 def save_model(path: Path, model: nn.Module, *, kind: str, about: Mapping[str, Any], made_by: str) -> None:
-    """Write a network of a `kind` with all that building it again needs; `made_by` is the hash of its config."""
+    """Save a network of a `kind` with everything needed to build it again; `made_by` is the hash of its config."""
     write_tensors(path, model.state_dict(), made_by=made_by, **{_KIND: kind, _ABOUT: dict(about)})
 
 
@@ -31,7 +31,7 @@ def load_model(
     make: str,
     made_by: str | None = None,
 ) -> tuple[AnyModule, dict[str, Any]]:
-    """The network in a file, ready to run, and its description.
+    """Load the network in a file, ready to run, and its description.
 
     Args:
         path: What `save_model` wrote.
@@ -58,7 +58,7 @@ def load_model(
             f"{path} was written by an older version of quantascope, which kept its description elsewhere; move "
             f"it away, and {make} makes it again"
         )
-    for device in ("meta", "cpu"):  # first without memory, which a wrong description could ask too much of
+    for device in ("meta", "cpu"):  # first without memory, since a wrong description could need too much
         try:
             with torch.device(device):
                 model = build(about)
@@ -75,12 +75,12 @@ def load_model(
 
 
 def _misfit(asked: Mapping[str, Tensor], found: Mapping[str, Tensor]) -> str:
-    """The first tensor that is not as the network needs it, in words; empty if all are."""
+    """A description of the first tensor that does not fit the network; empty if all fit."""
     for name in sorted({*asked, *found}):
         if name not in found:
             return f"'{name}' is missing"
         if name not in asked:
-            return f"'{name}' belongs to no part of it"
+            return f"'{name}' is not part of it"
         want, have = asked[name], found[name]
         if (want.shape, want.dtype) != (have.shape, have.dtype):
             return f"'{name}' is {have.dtype} {list(have.shape)}, not {want.dtype} {list(want.shape)}"

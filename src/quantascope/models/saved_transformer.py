@@ -11,7 +11,7 @@ KIND = "Transformer"
 
 
 def save_transformer(path: Path, model: Transformer, vocabulary: tuple[str, ...], *, made_by: str) -> None:
-    """Write a Transformer and the symbols that it speaks."""
+    """Save a Transformer and its vocabulary."""
     about = {
         "vocabulary": list(vocabulary),
         "positions": model.positions,
@@ -21,7 +21,7 @@ def save_transformer(path: Path, model: Transformer, vocabulary: tuple[str, ...]
 
 
 def load_transformer(path: Path, *, made_by: str | None = None) -> tuple[Transformer, tuple[str, ...]]:
-    """A Transformer and its vocabulary."""
+    """Load a Transformer and its vocabulary."""
     model, about = load_model(path, _build, kind=KIND, make="quantascope guide", made_by=made_by)
     return model, tuple(about["vocabulary"])
 

@@ -42,7 +42,7 @@ class TransformerConfig(Config):
     @model_validator(mode="after")
     def _refuse_split(self) -> "TransformerConfig":
         if self.width % self.heads:
-            raise ValueError(f"width {self.width} does not split into {self.heads} heads")
+            raise ValueError(f"width {self.width} is not divisible by {self.heads} heads")
         return self
 
     @property
@@ -82,7 +82,7 @@ class Transformer(nn.Module):
 
     @property
     def depth(self) -> int:
-        """How many blocks there are."""
+        """Number of blocks."""
         return self.config.blocks
 
     @property
@@ -95,7 +95,7 @@ class Transformer(nn.Module):
         return self.run(events, predictions_only=True).logits
 
     def run(self, events: Events, *, predictions_only: bool = False, noise: float = 0.0) -> Execution:
-        """A forward pass with what it did on the way; normal `noise` may be put on the stream after each block."""
+        """A forward pass with the updates of its blocks; optional Gaussian `noise` is added after each block."""
         grid = grid_of(events)
         stream = self.embed(grid)
         hidden, updates = stream, []
@@ -118,7 +118,7 @@ class Transformer(nn.Module):
         return self.head(self.norm(stream[events.event_rows]))
 
     def interface(self) -> Interface:
-        """Copies of the embeddings and the readout, which no gradient reaches."""
+        """Detached copies of the embeddings and the readout."""
         return Interface.of(self.state_dict(), positions=self.positions)
 
     def embed(self, grid: Grid) -> Float[Tensor, "tokens width"]:

@@ -1,4 +1,4 @@
-"""`Ambient`: notices when a program reads the clock, the environment or its process, which are not its input."""
+"""`Ambient`: detects when a program reads the clock, the environment or process state, which are not inputs."""
 
 import datetime
 import os
@@ -29,7 +29,7 @@ _OF_ENVIRONMENT = ("os", "collections.abc", "_collections_abc")
 
 @no_type_check
 class Ambient:
-    """What was read while it was entered, and where; reads by libraries for their own use do not count."""
+    """Context manager that records the program's first ambient read and its line; ignores libraries."""
 
     def __init__(self) -> None:
         self.found: tuple[str, str] | None = None

@@ -1,4 +1,4 @@
-"""`Answers`: what each quantum has returned to which arguments; it must return the same to the same."""
+"""`Answers`: what each quantum returned for which arguments; equal arguments must give equal outputs."""
 
 from copy import deepcopy
 from enum import Enum
@@ -15,7 +15,7 @@ _FIXED = (int, str, bool, float, complex, bytes, type(None))
 
 
 class Answer(NamedTuple):
-    """Arguments, or None if they are not kept; the output; the first state on which both were seen."""
+    """The arguments (None if they are not kept), the output, and the first state on which both were seen."""
 
     arguments: tuple[Any, ...] | None
     value: Any
@@ -24,7 +24,7 @@ class Answer(NamedTuple):
 
 @no_type_check
 class Answers:
-    """The first answer of each quantum to each arguments, and a check of all later ones."""
+    """The first answer of each quantum to each set of arguments; later answers are checked against it."""
 
     def __init__(self, recipes: Recipes) -> None:
         self._recipes = recipes
@@ -38,7 +38,7 @@ class Answers:
         ]
 
     def changeable(self, arguments: list[Any]) -> tuple[int, ...]:
-        """The contents of those arguments that a quantum could change, to be compared after it has run."""
+        """The contents of the mutable arguments, to be compared after the quantum has run."""
         fixed = self._fixed
         return tuple(
             [self._recipes.of(one) for one in arguments if type(one) not in fixed and not self._is_fixed(one)]
@@ -47,7 +47,7 @@ class Answers:
     def add(
         self, quantum: Quantum, arguments: list[Any], changeable: bool, value: Any, state: State
     ) -> ProgramError | None:
-        """Remember an answer; the complaint if it differs from the one before or cannot be compared."""
+        """Record an answer; returns an error if it differs from an earlier one or cannot be compared."""
         if type(value) not in _COUNTABLE and not _is_countable(value):
             return uncountable(value, quantum.name)
         given = (_CONTENTS, *map(self._recipes.of, arguments)) if changeable else arguments
@@ -61,15 +61,15 @@ class Answers:
             return None
         if equals_only_itself(before.value) and equals_only_itself(value):
             return uncountable(value, quantum.name)
-        told = ", ".join(map(shown, arguments))
+        inputs = ", ".join(map(shown, arguments))
         return HiddenInput(
-            f"returns {shown(value)} for ({told}), and {shown(before.value)} for the same on {before.state}",
-            "let it depend on its arguments alone: no randomness, no global state",
+            f"returns {shown(value)} for ({inputs}), and {shown(before.value)} for the same on {before.state}",
+            "make it depend only on its arguments: no randomness, no global state",
             quantum=quantum.name,
         )
 
     def _is_fixed(self, value: Any) -> bool:
-        """Whether nothing can change a value: numbers, strings, enum members, and tuples of such."""
+        """Whether a value is immutable: numbers, strings, enum members, and tuples of these."""
         kind = type(value)
         if kind in self._fixed:
             return True
@@ -79,11 +79,11 @@ class Answers:
         return isinstance(value, tuple) and all(map(self._is_fixed, value))
 
     def _is_same(self, one: tuple[Any, ...], other: list[Any]) -> bool:
-        """Whether arguments are of the same content, as 1 and True, though equal, are not."""
+        """Whether arguments have the same content and types: 1 and True are equal but not the same."""
         return [*map(self._recipes.of, one)] == [*map(self._recipes.of, other)]
 
     def _copied(self, arguments: list[Any]) -> tuple[Any, ...] | None:
-        """Arguments as they are now; large tables are not copied."""
+        """A copy of the arguments as they are now; large tables are not copied."""
         try:
             return tuple(deepcopy(arguments, dict(self._recipes.large_tables())))
         except Exception:
@@ -92,13 +92,13 @@ class Answers:
 
 @no_type_check
 def equals_only_itself(value: Any) -> bool:
-    """Whether values of this type are compared by identity, as generators and most objects are."""
+    """Whether values of this type are compared by identity, like generators and most objects."""
     return type(value).__eq__ is object.__eq__ and not isinstance(value, Enum)
 
 
 @no_type_check
 def _is_countable(value: Any) -> bool:
-    """Whether a value can be hashed and equals itself, as NaN and arrays do not."""
+    """Whether a value can be hashed and equals itself; NaN and arrays do not."""
     try:
         hash(value)
         return bool(value == value)

@@ -31,7 +31,7 @@ from quantascope.program.time_limit import Watch, run_program
 
 
 def compile_program(program: Program) -> CompiledProgram:
-    """Compile a program on its audit domain, or say what is wrong with it; it runs in processes of its own."""
+    """Compile a program on its audit domain, or raise a violation; the program runs in separate processes."""
     compiled, sample = run_program(program, program.audit, lambda watch: _compiled(program, watch))
     run_program(program, program.audit, lambda watch: check_afresh(program, sample, watch.at), quiet=True)
     check_elsewhere(program, sample)

@@ -1,4 +1,4 @@
-"""Where a program's file declares its quanta, read from its text: nothing is executed."""
+"""Finds where a program's file declares its quanta by parsing its text; nothing is executed."""
 
 import ast
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from quantascope.runs.errors import InvalidConfig, message_of
 
 LONGEST = 1_000_000
-"""Characters of a file that is read."""
+"""Longest file that is parsed, in characters."""
 
 
 @dataclass(frozen=True)
 class Declared:
-    """The text of a quantum, its first line in the file, and its cardinality where that is written as a number."""
+    """The source text of a quantum, its first line, and its cardinality if that is a literal number."""
 
     text: str
     line: int
@@ -19,7 +19,7 @@ class Declared:
 
 
 def declared_quanta(text: str) -> dict[str, Declared]:
-    """The quanta that a text declares, by name.
+    """The quanta that a source text declares, by name.
 
     >>> text = "@registry.quantum('EVEN', output_cardinality=2)\\ndef even(n):\\n    return n % 2"
     >>> found = declared_quanta(text)
@@ -27,11 +27,11 @@ def declared_quanta(text: str) -> dict[str, Declared]:
     (1, 2)
     """
     if len(text) > LONGEST:
-        raise InvalidConfig(f"a program of {len(text):,} characters is not read; at most {LONGEST:,} are")
+        raise InvalidConfig(f"a program of {len(text):,} characters is not parsed; the limit is {LONGEST:,}")
     try:
         module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise InvalidConfig(f"the program that the run keeps is no Python ({message_of(error)})") from error
+        raise InvalidConfig(f"the program saved in the run is not valid Python ({message_of(error)})") from error
     lines, found = text.splitlines(), dict[str, Declared]()
     for statement in module.body:
         calls = _declarations(statement)
@@ -45,7 +45,7 @@ def declared_quanta(text: str) -> dict[str, Declared]:
 
 
 def _declarations(statement: ast.stmt) -> list[ast.Call]:
-    """The calls of `….quantum(NAME, …)` in a statement."""
+    """The decorators `….quantum(NAME, …)` of a statement."""
     return [
         node
         for node in ast.walk(statement)

@@ -1,4 +1,4 @@
-"""One input executed on a compiled program, token by token: values of its quanta, and guards."""
+"""Executes one input on a compiled program, token by token, and records quantum values and guards."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from quantascope.program.violations import no_end
 
 @dataclass(frozen=True)
 class GuardOutcome:
-    """A guard that was reached: the quanta that its value came from, the value, the case, whether it holds."""
+    """A guard that was reached: the quanta its value depends on, the value, the case, and whether it holds."""
 
     on: tuple[str, ...]
     value: str
@@ -37,7 +37,7 @@ class ExecutedEvent:
 
 
 def execute_input(compiled: CompiledProgram, source: Any) -> tuple[ExecutedEvent, ...]:
-    """Run a program on an input to its end, in a process of its own."""
+    """Run a program on one input until it ends, in a separate process."""
     program = compiled.program
     return run_program(program, [source], lambda watch: _executed(program, source, watch), quiet=True)
 
@@ -71,14 +71,14 @@ def _executed(program: Program, source: Any, watch: Watch) -> tuple[ExecutedEven
 
 @no_type_check
 class _GuardedRun(PlainRun):
-    """A run on plain values that notes its guards."""
+    """A run on plain values that records its guards."""
 
     def __init__(self, program: Program, state: State) -> None:
         self.guards: list[tuple[Any, Any, bool]] = []
         super().__init__(program, state)
 
     def enter(self, guard: Any, value: Any, case: Any) -> bool:
-        """Note the value, the case, and whether it holds."""
+        """Record the value and the case, and return whether the case holds."""
         holds = super().enter(guard, value, case)
         self.guards.append((value, case, holds))
         return holds

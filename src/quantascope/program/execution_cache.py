@@ -1,8 +1,8 @@
-"""`ExecutionCache`: executions remembered by what the program read from its input.
+"""`ExecutionCache`: executions stored by what the program read from its input.
 
-A quantum that takes nothing from the input directly returns what its parents determine, and guards depend on
-quanta alone. So the outputs of the quanta that do read the input fix everything else: the executions form a
-tree whose branches are such readings. An event walks down the tree, calling only the readings; where it leaves
+The output of a quantum that does not read the input is determined by its parents, and guards depend only on
+quanta. The outputs of the quanta that read the input therefore determine everything else: the executions form a
+tree that branches on these readings. An event walks down the tree and computes only the readings. When it leaves
 the tree, it is executed in full, checked against the frozen graph, and added.
 """
 
@@ -25,14 +25,14 @@ from quantascope.quanta.graph import QGraph
 
 
 class _Branch(NamedTuple):
-    """The next reading, and what follows for each of its values: another branch or the row of an execution."""
+    """The next reading, and for each of its values the next branch or the row of an execution."""
 
     read: Reading
     following: dict[Any, "_Branch | int"]
 
 
 class Row(NamedTuple):
-    """A distinct execution: the outcome of each quantum by number, −1 where inactive, its emitter and token."""
+    """A distinct execution: the outcome of each quantum by number (−1 if inactive), its emitter and token."""
 
     outcome: tuple[int, ...]
     emitter: int
@@ -41,7 +41,7 @@ class Row(NamedTuple):
 
 @no_type_check
 class ExecutionCache:
-    """Runs a compiled program on any state, remembering distinct executions as rows."""
+    """Runs a compiled program on any state and stores distinct executions as rows."""
 
     def __init__(
         self, program: Program, graph: QGraph, signatures: Signatures, paths: Iterable[State], outcomes: Outcomes
@@ -67,7 +67,7 @@ class ExecutionCache:
                 value = node.read(state)
                 node = node.following.get((value.__class__, value))
         except BaseException:
-            node = None  # run in full, the same exception is told with its place
+            node = None  # the full run below raises the same exception with its location
         return self._add(state) if node is None else node
 
     def _add(self, state: State) -> int:
@@ -102,7 +102,7 @@ class ExecutionCache:
             )
         lacking = of_bits(names, known.parents & ~signature.parents)
         raise UnstableParents(
-            f"runs without its parent {lacking[0]}" if lacking else "takes its parents by other arguments",
+            f"runs without its parent {lacking[0]}" if lacking else "gets its parents through other arguments",
             "add this input to `audit` of the entry and compile again",
             quantum=names[quantum],
             state=state,
@@ -124,8 +124,8 @@ class ExecutionCache:
                 branch = following.setdefault(key, _Branch(reading, {}))
                 if type(branch) is not _Branch:
                     raise NotDeterministic(
-                        "goes on where it ended before, though the quanta that read the input found the same",
-                        "remove chance and memory between quanta",
+                        "continues where it ended before, although the quanta read the same from the input",
+                        "remove randomness and state shared between quanta",
                         state=execution.state,
                     )
                 following, key = branch.following, (value.__class__, value)

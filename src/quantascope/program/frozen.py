@@ -24,8 +24,7 @@ class CompiledProgram:
     """A program whose dependencies are known: direct ones in `graph`, all in `dependencies`.
 
     `execution_paths` are the smallest states that show each execution path, `outcomes` the outputs seen in the
-    audit domain, `effects` a witness that each quantum matters, and `audited` the number of events behind all
-    this.
+    audit domain, `effects` a witness that each quantum matters, and `audited` the number of audited events.
     """
 
     program: Program
@@ -44,9 +43,9 @@ class CompiledProgram:
         return {}
 
     def trace(self, inputs: Iterable[Any]) -> ProgramTrace:
-        """Every event of these inputs: active and eligible quanta, their outcomes, the emitter, the token.
+        """Trace every event of these inputs: active and eligible quanta, their outcomes, the emitter, the token.
 
-        A dependency that the audit domain did not show is an error that names the input and the edge.
+        Raises an error that names the input and the edge if a dependency was not seen in the audit domain.
         """
         inputs = tuple(inputs)
         known = _digest(inputs)
@@ -88,7 +87,7 @@ class CompiledProgram:
 
 
 def _digest(inputs: tuple[Any, ...]) -> bytes:
-    """What tells inputs from others, types included; nothing for inputs that are not plain values."""
+    """A key that identifies inputs by value and type; None for inputs that are not plain values."""
     try:
         return hashlib.sha256(marshal.dumps(inputs, 2)).digest()
     except ValueError:

@@ -9,7 +9,7 @@ from quantascope.program.violations import EscapedValue
 
 @no_type_check
 class when:
-    """Guard a branch by a value of a quantum: `with when(value, case) as active: if active: …`.
+    """Guard a branch by the value of a quantum: `with when(value, case) as active: if active: …`.
 
     Quanta that run inside depend on the guard's value by control. The guard is true only inside its block.
     """

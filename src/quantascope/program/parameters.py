@@ -13,7 +13,7 @@ _ORDINARY = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_
 
 @no_type_check
 class Parameters:
-    """The parameters of a function; of one without a known signature, such as `max`, whatever it is given."""
+    """The parameters of a function; a function without a known signature, such as `max`, accepts anything."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -26,15 +26,15 @@ class Parameters:
         self._count = len(known) if self._signature and self._ordinary else None
         self.names = tuple(one.name for one in known)
         self.body: Callable[..., Any] = function if self._ordinary else self._spread
-        """The function of one value for each parameter."""
+        """The function, called with one value for each parameter."""
 
     def values(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        """The value of each parameter in a call."""
+        """The value of each parameter of a call."""
         if not named and len(arguments) == self._count:
             return arguments
         if self._signature is None:
             if named:
-                raise TypeError(f"takes no keyword '{next(iter(named))}'")
+                raise TypeError(f"has no parameter '{next(iter(named))}'")
             return arguments
         bound = self._signature.bind(*arguments, **named)
         bound.apply_defaults()

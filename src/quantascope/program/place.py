@@ -1,4 +1,4 @@
-"""File and line of the user's code, for complaints."""
+"""File and line of the user's code, for error messages."""
 
 import os
 import sys
@@ -8,22 +8,22 @@ from collections.abc import Sequence
 from types import FrameType
 
 _BETWEEN = (f"{__package__}.", "quantascope.runs.isolation.", "jaxtyping.", "beartype.")
-"""Modules whose frames may lie between a program and a complaint: these, and checkers that wrap functions."""
+"""Modules whose frames may lie between a program and an error: these, and type checkers that wrap functions."""
 _LIBRARIES = tuple(sysconfig.get_path(kind) for kind in ("stdlib", "purelib", "platlib"))
 
 
 def place_in_program(frame: FrameType | None = None) -> str:
-    """The innermost line of the program that is running, or that led to a frame."""
+    """The innermost program line that is running, or that led to a frame."""
     return _innermost(list(traceback.walk_stack(frame or sys._getframe(1)))[::-1])
 
 
 def place_of(error: BaseException) -> str:
-    """The innermost line of the program that led to an error, or of whatever raised it."""
+    """The innermost program line that led to an error, or else the line that raised it."""
     return _innermost(list(traceback.walk_tb(error.__traceback__)))
 
 
 def is_in_program(error: BaseException) -> bool:
-    """Whether an error was raised in code of the program, or below it, and not by quantascope alone."""
+    """Whether an error was raised in the program's code or in code that it called."""
     return any(is_of_program(frame) for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
@@ -37,7 +37,7 @@ def _innermost(trail: Sequence[tuple[FrameType, int | None]]) -> str:
 
 
 def is_of_program(frame: FrameType) -> bool:
-    """Whether a frame is of a program, and not of quantascope, a library or a checker."""
+    """Whether a frame belongs to a program, not to quantascope, a library or a type checker."""
     name, file = _name(frame), frame.f_code.co_filename
     ours = name.startswith("quantascope.") and not name.startswith("quantascope.programs.")
     return not (ours or name.startswith(_BETWEEN) or file.startswith(("<@", "<frozen", *_LIBRARIES)))

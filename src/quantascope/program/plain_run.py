@@ -1,4 +1,4 @@
-"""`PlainRun`: runs a program on plain values and notes what its quanta return; one output may be replaced."""
+"""`PlainRun`: runs a program on plain values and records what its quanta return; one output may be replaced."""
 
 from typing import Any, NamedTuple, NoReturn, no_type_check
 
@@ -9,7 +9,7 @@ from quantascope.program.violations import ProgramError
 
 
 class Replacement(NamedTuple):
-    """An output that is put in the place of a quantum's own."""
+    """An output that replaces a quantum's own output."""
 
     quantum: int
     value: Any
@@ -17,7 +17,7 @@ class Replacement(NamedTuple):
 
 @no_type_check
 class PlainRun:
-    """The quanta that ran, in order, with their outputs; what the program returned, or how it failed."""
+    """The quanta that ran, in order, with their outputs, and what the program returned or raised."""
 
     def __init__(self, program: Program, state: State, replace: Replacement | None = None) -> None:
         self._replace = replace
@@ -37,7 +37,7 @@ class PlainRun:
             CURRENT.reset(before)
 
     def call(self, quantum: Quantum, values: tuple[Any, ...]) -> Any:
-        """Note and perhaps replace an output."""
+        """Record an output, or its replacement."""
         try:
             value = quantum.parameters.body(*values)
         except BaseException:
@@ -50,12 +50,12 @@ class PlainRun:
         return value
 
     def enter(self, guard: Any, value: Any, case: Any) -> bool:
-        """A guard is a comparison."""
+        """Evaluate a guard: a plain comparison."""
         return bool(value == case)
 
     def leave(self, guard: Any) -> None:
-        """Nothing hangs on a guard here."""
+        """Does nothing: plain runs do not track guards."""
 
     def refuse(self, complaint: ProgramError) -> NoReturn:
-        """Raise a complaint; the traced run has remembered it."""
+        """Raise the error; the traced run has already recorded it."""
         raise complaint

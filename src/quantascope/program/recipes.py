@@ -1,11 +1,12 @@
-"""`Recipes`: how values between quanta are computed, as numbers.
+"""`Recipes`: numbers that identify how values between quanta are computed.
 
-The recipe of a quantum's output is the quantum, that of a constant its content, and that of any other value the
-function and the recipes of its operands. Two values with one number are the same function of the same quanta and
-of the input. Numbers are given once per distinct recipe, so that long computations stay cheap to compare.
+The recipe of a quantum's output is the quantum, the recipe of a constant is its content, and the recipe of any
+other value is the function with the recipes of its operands. Two values with the same number are the same function
+of the same quanta and of the input. Each distinct recipe gets one number, so that long computations stay cheap to
+compare.
 
-Plain values are compared by content, types included: containers and objects by their parts, functions by code,
-defaults, attributes and closure. What has no content that can be read, such as a generator, is known by identity.
+Plain values are compared by content and type: containers and objects by their parts, functions by code, defaults,
+attributes and closure. A value whose content cannot be read, such as a generator, is compared by identity.
 """
 
 import copyreg
@@ -25,14 +26,14 @@ _SCALARS = frozenset((int, str, bool, type(None)))
 _CONSTANTS = frozenset((bytes, complex, type(...), type(NotImplemented), CodeType, range))
 _ITERABLES = frozenset((tuple, list))
 _OPENED = (tuple, list, dict, slice)
-"""Containers that a quantum's arguments are looked through for traced values; dataclasses are too."""
+"""Containers in a quantum's arguments that are searched for traced values; dataclasses are searched too."""
 _KNOWN_BY_IDENTITY = (Enum, type, ModuleType, Quantum, Registry, Program)
 _CONSTANT, _RESULT, _IDENTITY, _CYCLE = "constant", "result", "identity", "cycle"
 
 
 @no_type_check
 class Recipes:
-    """A table of recipes; those of quanta are negative numbers and stand in no table."""
+    """A table of recipes; recipes of quanta are negative numbers and are not stored."""
 
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
@@ -41,7 +42,7 @@ class Recipes:
         self._open: dict[int, int] = {}
         self._closed_to_tracing = 0
         self.looked_inside = 0
-        """How many parts of plain values that may change have been looked at."""
+        """Number of parts of mutable plain values that were inspected."""
 
     def of(self, value: Any) -> int:
         """The recipe of a value, traced or not."""
@@ -58,16 +59,16 @@ class Recipes:
         return self._number((_RESULT, self.of(function), *map(self.of, operands)))
 
     def constant(self, recipe: int) -> str | None:
-        """The constant of a recipe for people, if it is one."""
+        """The constant of a recipe as readable text, if the recipe is a constant."""
         keys = (key for key, number in self._numbers.items() if number == recipe)
         return next((repr(key[2]) for key in keys if key[0] == _CONSTANT), None)
 
     def kept_by_identity(self, recipe: int) -> str | None:
-        """The type of what a recipe knows by its identity alone, if it is such."""
+        """The type of the value, if the recipe identifies it by identity only."""
         return next((type(one).__name__ for number, one in self._known.values() if number == recipe), None)
 
     def large_tables(self) -> dict[int, Any]:
-        """The large containers that are known by their identity, by address."""
+        """The large containers that are compared by identity, by address."""
         return self._tables.all()
 
     def _number(self, key: tuple[Any, ...]) -> int:
@@ -100,12 +101,12 @@ class Recipes:
     def _of_traced(self, value: Traced) -> NoReturn:
         refuse_use(
             value,
-            "is held by something that the compiler does not look through",
-            "pass it as an argument of its own, or in a tuple, list, dictionary or dataclass",
+            "is held by an object that the compiler does not search",
+            "pass it as a separate argument, or in a tuple, list, dictionary or dataclass",
         )
 
     def _content(self, value: Any) -> tuple[Any, ...] | None:
-        """What a value holds, in recipes of its parts; nothing if that cannot be read."""
+        """The content of a value as recipes of its parts; None if it cannot be read."""
         kind = type(value)
         if kind in _CONSTANTS:
             return _CONSTANT, kind, value
@@ -129,7 +130,7 @@ class Recipes:
             self._closed_to_tracing -= not opened
 
     def _defaults(self, table: defaultdict[Any, Any]) -> tuple[Any, ...]:
-        """What a table returns: looking up a missing key adds what the factory makes, which changes nothing."""
+        """Look up a key of a table; a missing key is filled by the factory, which does not count as a change."""
         assert table.default_factory is not None, "it is asked before"
         default = self.of(table.default_factory())
         items = [(self.of(key), number) for key, value in table.items() if (number := self.of(value)) != default]
@@ -168,7 +169,7 @@ def _is_of_module(value: Any) -> bool:
 
 
 def _reduced(value: Any) -> tuple[Any, ...] | None:
-    """What an object is made from, as its own way to be copied tells; nothing if it has none."""
+    """The parts of an object according to its `__reduce_ex__`; None if it has none."""
     reduce = copyreg.dispatch_table.get(type(value))
     try:
         with warnings.catch_warnings():

@@ -20,38 +20,38 @@ from quantascope.program.violations import InvalidEntry, InvalidRegistry, Progra
 
 @runtime_checkable
 class Run(Protocol):
-    """A run of a program that sees its quanta and guards."""
+    """Protocol of a program run that observes its quanta and guards."""
 
     def call(self, quantum: "Quantum", values: tuple[Any, ...]) -> Any:
-        """A quantum is called, with one value for each parameter."""
+        """Called when a quantum is called, with one value for each parameter."""
         ...
 
     def enter(self, guard: Any, value: Any, case: Any) -> bool:
-        """A guard opens; whether its case holds."""
+        """Called when a guard opens; returns whether its case holds."""
         ...
 
     def leave(self, guard: Any) -> None:
-        """A guard closes."""
+        """Called when a guard closes."""
         ...
 
     def refuse(self, complaint: ProgramError) -> NoReturn:
-        """Raise a complaint, and remember it should the program catch it."""
+        """Raise an error, and record it in case the program catches it."""
         ...
 
 
 Entry = Callable[[State], str | None]
-"""The next token for a state. None is none: it ends a function that has handled all cases."""
+"""A function that returns the next token for a state, or None after all cases were handled."""
 
 MOST_INPUTS = 1_000_000
-"""More inputs than this are not audited, least of all endless ones."""
+"""Largest number of audit inputs; this also stops endless iterables."""
 
-CURRENT: ContextVar[Run | None] = ContextVar("the program run that is under observation", default=None)
+CURRENT: ContextVar[Run | None] = ContextVar("the program run that is being observed", default=None)
 
 
 @no_type_check
 @dataclass(frozen=True, eq=False)
 class Quantum:
-    """A subroutine with a stable identity; call it like the function it decorates."""
+    """A subroutine with a stable identity; call it like the function that it decorates."""
 
     name: str
     output_cardinality: int
@@ -97,7 +97,7 @@ class Program:
 
     @cached_property
     def tokens(self) -> frozenset[str]:
-        """The vocabulary, to be searched."""
+        """The vocabulary as a set."""
         return frozenset(self.vocabulary)
 
     @property
@@ -109,7 +109,7 @@ class Program:
         return self.entry(state)
 
     def write(self, source: Any) -> tuple[str, ...]:
-        """Everything that the plain program writes for an input, its end token included."""
+        """All tokens that the plain program writes for an input, including the end token."""
         state = State(source)
         while not state.written or state.written[-1] != self.end:
             if state.position == self.longest:
@@ -146,7 +146,7 @@ class Registry:
         return tuple(quantum.name for quantum in self._quanta)
 
     def quantum(self, name: str, *, output_cardinality: int) -> Callable[[Callable[..., Any]], Quantum]:
-        """Declare the decorated function as a quantum with at most so many distinct outputs."""
+        """Declare the decorated function as a quantum with at most `output_cardinality` distinct outputs."""
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
             raise InvalidRegistry(f"a quantum is named {shown(name)}", "give it a name of letters")
         if name in self.names:
@@ -158,14 +158,14 @@ class Registry:
         ):
             raise InvalidRegistry(
                 f"declares output_cardinality={output_cardinality!r}",
-                "give a whole number of at least 1",
+                "give an integer of at least 1",
                 quantum=name,
             )
 
         def declare(function: Callable[..., Any]) -> Quantum:
             if not callable(function) or inspect.isgeneratorfunction(function) or _is_async(function):
                 raise InvalidRegistry(
-                    f"is {function!r}, which returns no value when it is called",
+                    f"is {function!r}, which does not return a value when it is called",
                     "decorate a function that returns one",
                     quantum=name,
                 )
@@ -189,7 +189,8 @@ class Registry:
             inputs = tuple(itertools.islice(audit, MOST_INPUTS + 1))
             if len(inputs) > MOST_INPUTS:
                 raise InvalidEntry(
-                    f"the audit domain has more than {MOST_INPUTS:,} inputs", "audit some thousands of every kind"
+                    f"the audit domain has more than {MOST_INPUTS:,} inputs",
+                    "audit a few thousand inputs of every kind",
                 )
             return Program(function, self, inputs, tuple(vocabulary), end, longest)
 

@@ -1,8 +1,9 @@
-"""Another Python process, with another hash seed and environment, must give the same answers and events again.
+"""Checks that another Python process with another hash seed and environment repeats the same answers and events.
 
-The order of a set and the hash of a string differ between processes, and so may what is read when a file is
-imported. A program from a file is imported anew in another interpreter, which makes the checks of `afresh` there.
-Programs of a session live in that process alone, and programs of quantascope are checked so by its tests.
+The order of a set, the hash of a string, and what is read while a file is imported may differ between processes. A
+program from a file is imported again in another interpreter, which runs the checks of `afresh`. A program defined
+in an interactive session exists only in that process and is not checked here. The programs that ship with
+quantascope are checked by its tests.
 """
 
 import contextlib
@@ -24,12 +25,12 @@ from quantascope.runs.errors import QuantascopeError
 from quantascope.runs.isolation import time_limit
 
 _COMMAND = (sys.executable, "-P", "-c", f"from {__name__} import main; main()")
-"""Without the current folder among the places of modules: it may be somebody else's."""
+"""The module search path excludes the current folder, which may contain unrelated modules."""
 _ALIVE = b"."
 
 
 class _Request(NamedTuple):
-    """A file with its text, the name of the program in it, and the pickled sample."""
+    """A file with its text, the name of its program, and the pickled sample."""
 
     file: Path
     text: bytes
@@ -38,7 +39,7 @@ class _Request(NamedTuple):
 
 
 def check_elsewhere(program: Program, sample: Sample) -> None:
-    """Ask another process for everything in a sample again, if the program comes from a file."""
+    """Repeat everything in a sample in another process, if the program comes from a file."""
     request = _request(program, sample)
     if request is None:
         return
@@ -85,14 +86,14 @@ def _other_environment() -> dict[str, str]:
 
 
 def _received(process: "subprocess.Popen[bytes]") -> ProgramError | None:
-    """What the process complains of; it is ended when it tells nothing for too long."""
+    """The error that the process reports; raises if the process reports nothing until the time limit."""
     assert process.stdout is not None, "it was asked for"
     received, seconds, end = b"", time_limit(LOADING_LIMIT), process.stdout.fileno()
     while True:
         if not select.select([end], [], [], seconds)[0]:
             raise NeverEnds(
-                f"in another process the program tells nothing for {seconds:g} seconds",
-                "let it depend on nothing that differs between processes",
+                f"in another process the program gives no sign of progress for {seconds:g} seconds",
+                "make it independent of anything that differs between processes",
             )
         came = os.read(end, 1 << 16)
         if not came:
@@ -100,14 +101,14 @@ def _received(process: "subprocess.Popen[bytes]") -> ProgramError | None:
         received = (received + came).lstrip(_ALIVE)
     if not received:
         raise NotDeterministic(
-            f"in another process the program ends that process with code {process.wait()}",
-            "let it depend on nothing that differs between processes",
+            f"in another process the program exits with code {process.wait()}",
+            "make it independent of anything that differs between processes",
         )
     return pickle.loads(received)
 
 
 def main() -> None:
-    """Answer a request: import the file, make the checks, and write the complaint or None to the real stdout."""
+    """Serve a request: import the file, run the checks, and write the error or None to the real stdout."""
     end, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     request = _Request(*pickle.loads(Path(sys.argv[1]).read_bytes()))

@@ -1,7 +1,7 @@
 """Programs from files: `FILE.py` or `FILE.py:entry`.
 
-The module of a file has a name that holds its path. Where this module is imported, as in every worker process,
-such a name can be imported too, so that functions and classes of a user's file can be sent there.
+The name of a file's module contains its path. Any process that imports this module, such as a worker, can import
+these names too, so that functions and classes of a user's file can be pickled.
 """
 
 import atexit
@@ -25,12 +25,12 @@ from quantascope.runs.isolation import Crashed, Ended, Progress, TimedOut, run_i
 from quantascope.runs.isolation.run import TIME_LIMIT
 
 LOADING_LIMIT = 30.0
-"""Seconds that a file may take between two imports of its own, unless the time limit is set."""
+"""Seconds that a file may take between two of its imports, unless the time limit is set."""
 
 _EXIT = 1
-"""The step of running what a file has registered with atexit."""
+"""The step that runs a file's atexit handlers."""
 _LOADED: dict[Path, tuple[bytes, ModuleType]] = {}
-"""Every file that was run, with the text that it had."""
+"""Every file that was run, with its text at that time."""
 
 
 def split_entry(where: str) -> tuple[str, str | None]:
@@ -44,7 +44,7 @@ def split_entry(where: str) -> tuple[str, str | None]:
 
 
 def load_module(file: Path) -> ModuleType:
-    """Run a file as a module, once as long as its text stays the same."""
+    """Run a file as a module; it runs again only if its text changes."""
     if not file.is_file():
         what = f"{file} is a folder" if file.is_dir() else f"there is no program file {file}"
         raise InvalidEntry(what, "give the path of a Python file")
@@ -52,14 +52,14 @@ def load_module(file: Path) -> ModuleType:
     text = _read(file)
     if file not in _LOADED or _LOADED[file][0] != text:
         _try_out(file, text)
-        # What the file prints has been shown.
+        # The child process has already shown what the file prints.
         with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
             _LOADED[file] = text, run_file(file, text)
     return _LOADED[file][1]
 
 
 def loaded_file(program: Program) -> tuple[Path, bytes, str] | None:
-    """The file in which a program was found, the text that was run, and its name there; None for any other."""
+    """The file of a program, the text that was run, and the program's name in it; None if it has no file."""
     for file, (text, module) in _LOADED.items():
         for name, value in vars(module).items():
             if value is program:
@@ -71,19 +71,19 @@ def _read(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise InvalidEntry(f"{file} cannot be read: {error.strerror}", "allow it to be read") from None
+        raise InvalidEntry(f"{file} cannot be read: {error.strerror}", "give read permission") from None
 
 
 _PREFIX = "program "
 
 
 def _module_name(file: Path) -> str:
-    """A name without dots, of which pickle would take the first part for a package."""
+    """A module name without dots, because pickle would take the part before a dot for a package."""
     return _PREFIX + quote(str(file)).replace(".", "%2E")
 
 
 class _FileFinder(MetaPathFinder):
-    """Finds the module of a user's file by its name."""
+    """Import finder that finds the module of a user's file by its name."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -99,17 +99,17 @@ if not any(isinstance(finder, _FileFinder) for finder in sys.meta_path):
 
 
 def _try_out(file: Path, text: bytes) -> None:
-    """Run a file, and what it leaves for the exit, in a process of its own first.
+    """Run a file and its exit handlers in a separate process first.
 
-    Only a file that ends is run in this one.
+    Only a file that terminates is then run in this process.
     """
 
     def work(progress: Progress) -> None:
-        atexit._clear()  # what this process is to do at exit is none of the child's
+        atexit._clear()  # the child must not run this process's exit handlers
         sys.addaudithook(lambda event, _: progress.again() if event == "import" else None)
         try:
             run_file(file, text)
-        except KeyboardInterrupt as error:  # the file's own: no other reaches this process
+        except KeyboardInterrupt as error:  # only threads that the file started reach this process
             raise _unimportable(file, error) from None
         left = [one for one in threading.enumerate() if one is not threading.main_thread() and not one.daemon]
         if left:
@@ -122,7 +122,7 @@ def _try_out(file: Path, text: bytes) -> None:
     except TimedOut as end:
         raise NeverEnds(_ended(file, end), f"end its loop, or set {TIME_LIMIT} to more seconds") from None
     except Crashed as end:
-        raise ProgramCrashed(_ended(file, end), "mend the file") from None
+        raise ProgramCrashed(_ended(file, end), "fix the file") from None
 
 
 def _ended(file: Path, end: Ended) -> str:
@@ -131,7 +131,7 @@ def _ended(file: Path, end: Ended) -> str:
 
 
 def run_file(file: Path, text: bytes) -> ModuleType:
-    """The module of a file of this text, run here."""
+    """Run a file with this text in this process and return its module."""
     name = _module_name(file)
     specification = importlib.util.spec_from_file_location(name, file)
     assert specification is not None, "a file that ends in .py"
@@ -152,14 +152,14 @@ def run_file(file: Path, text: bytes) -> ModuleType:
 
 
 def _unimportable(file: Path, error: BaseException) -> InvalidEntry:
-    # A syntax error tells its own line.
+    # A syntax error already names its line.
     where = "" if isinstance(error, SyntaxError) else f" at {place_of(error)}"
     what = f"{type(error).__name__}{where}: {message_of(error)}"
-    return InvalidEntry(f"{file} cannot be imported: {what}", "mend the file")
+    return InvalidEntry(f"{file} cannot be imported: {what}", "fix the file")
 
 
 def program_in(module: ModuleType, entry: str | None) -> Program:
-    """The program of a module by the name of its entry, or the only one."""
+    """The program of a module with the given entry name, or its only program."""
     programs = {name: value for name, value in vars(module).items() if isinstance(value, Program)}
     file, known = Path(module.__file__ or module.__name__).name, ", ".join(programs) or "none"
     if not programs:

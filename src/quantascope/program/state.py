@@ -7,7 +7,7 @@ _LONGEST_SHOWN = 60
 
 @no_type_check
 class State(NamedTuple):
-    """An input and the tokens that were already written for it.
+    """An input and the tokens already written for it.
 
     >>> State(42, ("forty",)).position
     1
@@ -18,11 +18,11 @@ class State(NamedTuple):
 
     @property
     def position(self) -> int:
-        """How many tokens were written."""
+        """Number of tokens written so far."""
         return len(self.written)
 
     def then(self, token: str) -> "State":
-        """The state after one more token."""
+        """The state after writing one more token."""
         return State(self.source, (*self.written, token))
 
     def __str__(self) -> str:
@@ -31,7 +31,7 @@ class State(NamedTuple):
 
 
 def shown(value: Any) -> str:
-    """A value for people, shortened, whatever its own repr does."""
+    """A short readable form of a value, even if its own repr fails."""
     try:
         return _shortened(repr(value))
     except BaseException:

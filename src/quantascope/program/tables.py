@@ -1,7 +1,7 @@
-"""`Tables`: what was found out about large plain containers, so that a lookup in one does not read all of it.
+"""`Tables`: a cache of results about large plain containers, so that a lookup in one does not read all of it.
 
-A container is known by its identity and length. It is read again after a sixteenth as many uses as it has parts,
-so that uses take constant time on average and a change of its parts is noticed sooner or later.
+A container is identified by its identity and length. A container of n parts is read again after n/16 uses, so that
+a use takes constant time on average and a change of its parts is noticed eventually.
 """
 
 from typing import Any, no_type_check
@@ -14,13 +14,13 @@ _USES_PER_PART = 1 / 16
 
 @no_type_check
 class Tables:
-    """The latest large containers, each with its length, the uses until it is read again, and what was found."""
+    """Recent large containers, each with its length, the uses left until it is read again, and the result."""
 
     def __init__(self) -> None:
         self._kept: dict[int, list[Any]] = {}
 
     def find(self, table: Any) -> Any:
-        """What is known of a container, or None if it has to be read."""
+        """The cached result for a container, or None if it has to be read."""
         known = self._kept.get(id(table))
         if known is None or known[2] == 0 or known[1] != _length(table):
             return None
@@ -28,7 +28,7 @@ class Tables:
         return known[3]
 
     def keep(self, table: Any, found: Any, parts: int) -> None:
-        """Remember what was found of a container with so many parts, if it is large."""
+        """Cache the result for a container, if it has many parts."""
         if parts < LARGE:
             return
         self._kept.pop(id(table), None)
@@ -37,7 +37,7 @@ class Tables:
         self._kept[id(table)] = [table, _length(table), int(parts * _USES_PER_PART), found]
 
     def all(self) -> dict[int, Any]:
-        """Every container that is kept, by address."""
+        """Every cached container, by address."""
         return {address: known[0] for address, known in self._kept.items()}
 
 

@@ -1,4 +1,4 @@
-"""Runs a program in a child process, and tells on which input and line it hangs or crashes."""
+"""Runs a program in a child process and reports the input and line on which it hangs or crashes."""
 
 import inspect
 from collections.abc import Callable, Iterable
@@ -17,26 +17,26 @@ T = TypeVar("T")
 
 @no_type_check
 class Watch:
-    """Tells the parent process which state is being run; each has its own time."""
+    """Tells the parent process which state is being run; the time limit applies to each state."""
 
     def __init__(self, progress: Progress) -> None:
         self._at, self.next_pass = progress.at, progress.again
 
     def at(self, state: State) -> None:
-        """A state is run from here on; the parent knows its input by its address."""
+        """Report that a state starts to run; the parent identifies its input by address."""
         self._at(id(state.source), len(state.written))
 
     def at_intervention(self, state: State) -> None:
-        """A state is run with the output of a quantum replaced, which the parent knows by a negative number."""
+        """Report that a state runs with a replaced output, which is encoded as a negative number of tokens."""
         self._at(id(state.source), -1 - len(state.written))
 
 
 def run_program(
     program: Program, inputs: Iterable[object], work: Callable[[Watch], T], *, quiet: bool = False
 ) -> T:
-    """What `work` returns after it has run a program on these inputs, in a process of its own.
+    """Run `work`, which runs a program on these inputs, in a separate process and return its result.
 
-    What the program prints is shown unless it is to be quiet.
+    With `quiet`, the program's output is not shown.
     """
     sources = {id(source): source for source in inputs}
 
@@ -50,7 +50,7 @@ def run_program(
                 raise
             raise ProgramRaised(
                 f"raises {type(error).__name__} at {place_of(error)}: {message_of(error)}",
-                "mend it, or leave this input out of the audit domain",
+                "fix it, or leave this input out of the audit domain",
                 state=_state(sources, progress.read()[1]),
             ) from error
 
@@ -72,18 +72,16 @@ def _complaint(program: Program, end: Ended, state: State | None) -> ProgramErro
     after = f", after {written} token{'s' * (written > 1)}" if written else ""
     what = f"{end.what}{end.place}{after}"
     if end.part < 0:
-        what += " and with the output of another quantum replaced by one that it has elsewhere"
+        what += " and with the output of another quantum replaced by one that it has on another input"
     if isinstance(end, TimedOut):
-        leave_out = (
-            "let it end whatever its arguments are" if end.part < 0 else "end its loop, leave this input out"
-        )
+        leave_out = "make it terminate for all arguments" if end.part < 0 else "end its loop, leave this input out"
         remedy = f"{leave_out}, or set {TIME_LIMIT} to more seconds"
         return NeverEnds(what, remedy, quantum=quantum, state=state)
-    return ProgramCrashed(what, "let it return a value, or leave this input out", quantum=quantum, state=state)
+    return ProgramCrashed(what, "make it return a value, or leave this input out", quantum=quantum, state=state)
 
 
 def _is_of(frame: Frame, quantum: Quantum) -> bool:
-    """Whether a frame is one of a quantum's own function."""
+    """Whether a frame belongs to a quantum's function."""
     code = getattr(inspect.unwrap(quantum.function), "__code__", None)
     if code is None or (code.co_filename, code.co_name) != (frame.file, frame.function):
         return False

@@ -1,4 +1,4 @@
-"""`ProgramTrace`: the labels of a whole domain, kept as few distinct executions and one number per event."""
+"""`ProgramTrace`: the labels of a domain, stored as distinct executions and one number per event."""
 
 import itertools
 from array import array
@@ -22,12 +22,11 @@ from quantascope.quanta.properties import Properties
 
 @dataclass(frozen=True, eq=False)
 class ProgramTrace:
-    """Every prediction event of some inputs, in order: `row[e]` is the execution of event e among the distinct
-    ones.
+    """Every prediction event of some inputs, in order: `row[e]` is the index of event e's execution.
 
-    `example` is the input of an event by number, `position` the tokens written before it. `outcomes[q][code]`
-    is the output that a label's code stands for; codes of the audit domain come first and are the same in every
-    trace.
+    `example[e]` is the number of the event's input, `position[e]` the number of tokens written before it.
+    `outcomes[q][code]` is the output that a label's code stands for; codes of the audit domain come first and are
+    the same in every trace.
     """
 
     graph: QGraph
@@ -51,7 +50,7 @@ class ProgramTrace:
 
     @property
     def properties(self) -> Properties:
-        """What the program did at each event: `QUANTUM` where it runs, `QUANTUM=value` where it finds that."""
+        """The properties of each event: `QUANTUM` if the quantum runs, `QUANTUM=value` if it returns the value."""
         names, rows = [], []
         for quantum, (name, outcomes) in enumerate(zip(self.graph.names, self.outcomes, strict=True)):
             found = self.distinct.outcome[:, quantum]
@@ -63,14 +62,14 @@ class ProgramTrace:
         return Properties(tuple(names), np.array(rows)[:, self.row], self.example)
 
     def written(self) -> Iterator[tuple[str, ...]]:
-        """What the program wrote for each input, the end token included."""
+        """The tokens that the program wrote for each input, including the end token."""
         starts = np.searchsorted(self.example, np.arange(len(self.inputs) + 1)).tolist()
         tokens = [self.tokens[row] for row in self.row.tolist()]
         return (tuple(tokens[a:b]) for a, b in itertools.pairwise(starts))
 
 
 class _Executions(NamedTuple):
-    """The execution of each event, the events of each input, and the distinct executions, as few objects."""
+    """The execution of each event, the number of events of each input, and the distinct executions."""
 
     row: Int[np.ndarray, " events"]
     length: Int[np.ndarray, " inputs"]
@@ -83,7 +82,7 @@ class _Executions(NamedTuple):
 def trace_inputs(
     program: Program, graph: QGraph, cache: Callable[[], ExecutionCache], inputs: tuple[Any, ...]
 ) -> ProgramTrace:
-    """Run every input to its end, in a process of its own."""
+    """Run every input until the end token, in a separate process."""
     inputs = inputs or ascending(())
     found = run_program(program, inputs, lambda watch: _executed(cache(), inputs, watch))
     first = np.cumsum(found.length) - found.length

@@ -1,11 +1,11 @@
 """`Traced`: a value that remembers which quanta it was computed from.
 
-Arithmetic, comparison, indexing, attributes and methods of traced values are traced values; their producers are
-those of all operands. Python itself sometimes demands a plain value: a truth value for `if`, an integer for
-`range`, a hash for a dictionary. There the trail would end, so the conversion is refused and named with file
-and line.
+Arithmetic, comparison, indexing, attributes and methods of traced values return traced values, whose producers are
+the producers of all operands. Python itself sometimes needs a plain value: a truth value for `if`, an integer for
+`range`, a hash for a dictionary. Such a conversion would lose the dependency, so it raises an error with file and
+line.
 
-What runs for every value of every event is kept from run-time type checks, which would take most of the time.
+Code that runs for every value of every event is exempt from run-time type checks, which would dominate its cost.
 """
 
 import dataclasses
@@ -21,39 +21,37 @@ from quantascope.program.tables import Tables
 from quantascope.program.violations import EscapedValue, ProgramError
 
 Reading = Callable[[State], Any]
-"""How a value that was computed from the input directly, outside any quantum, is computed from another state."""
+"""Computes from another state a value that was computed from the input outside any quantum."""
 
 
 @runtime_checkable
 class Observer(Protocol):
-    """Whoever follows the values of one program."""
+    """Protocol of an object that follows the values of one program."""
 
     def names(self, producers: int) -> str:
-        """The quanta behind bits, for people."""
+        """The names of the quanta behind bits, as readable text."""
         ...
 
     def recipe(self, function: Callable[..., Any], operands: Iterable[Any]) -> int:
-        """How the result of a function is computed, as a number."""
+        """The recipe of a function's result, as a number."""
         ...
 
     def note_length(self, recipe: int, length: int) -> None:
-        """The length of a tuple of this recipe was used."""
+        """Called when the length of a tuple with this recipe is used."""
         ...
 
     def checked_call(self, function: Callable[..., Any], given: tuple[Any, ...], plain: list[Any]) -> Any:
-        """What a function returns on plain operands, and its recipe from the given ones; it may change none."""
+        """The result of a function on plain operands and its recipe; the function must not change its operands."""
         ...
 
     def refuse(self, complaint: ProgramError) -> NoReturn:
-        """Raise a complaint, and remember it should the program catch it."""
+        """Raise an error, and record it in case the program catches it."""
         ...
 
 
 @no_type_check
 class Traced:
-    """A value, the quanta that it was computed from as bits, its recipe, and its reading if the input enters it
-    directly.
-    """
+    """A value, the quanta it comes from as bits, its recipe, and its reading if it uses the input directly."""
 
     __slots__ = ("traced_observer", "traced_producers", "traced_reading", "traced_recipe", "traced_value")
 
@@ -100,49 +98,51 @@ class Traced:
         )
 
     def __int__(self) -> NoReturn:
-        refuse_use(self, "is made a plain int", "write lift(int, value), or compute inside a quantum")
+        refuse_use(self, "is converted to a plain int", "write lift(int, value), or compute inside a quantum")
 
     def __index__(self) -> NoReturn:
         refuse_use(
             self,
-            "is made a plain integer",
+            "is converted to a plain integer",
             "write lift(table.__getitem__, value), or lift(f, value) for a function f that needs it; a loop over "
             "range(value) belongs inside a quantum",
         )
 
     def __float__(self) -> NoReturn:
-        refuse_use(self, "is made a plain float", "write lift(f, value) for a function f that needs one")
+        refuse_use(self, "is converted to a plain float", "write lift(f, value) for a function f that needs one")
 
     def __hash__(self) -> NoReturn:
-        refuse_use(self, "is made a plain key", "look it up inside a quantum, or with lift(table.get, value)")
+        refuse_use(self, "is used as a plain key", "look it up inside a quantum, or with lift(table.get, value)")
 
     def __len__(self) -> int:
-        # Python asks for it to unpack a tuple, which is fine while all tuples of this recipe have one length.
+        # Python calls this to unpack a tuple, which is safe while all tuples with this recipe have one length.
         if not isinstance(self.traced_value, tuple):
-            refuse_use(self, "is measured by len()", "write lift(len, value)")
+            refuse_use(self, "is passed to len()", "write lift(len, value)")
         self.traced_observer.note_length(self.traced_recipe, len(self.traced_value))
         return len(self.traced_value)
 
     def __contains__(self, item: Any) -> NoReturn:
         refuse_use(
-            self, "is searched with `in`, which gives a plain bool", "write lift(operator.contains, value, item)"
+            self, "is searched with `in`, which returns a plain bool", "write lift(operator.contains, value, item)"
         )
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        refuse_use(self, "is copied", "use it as it is; no quantum can change it")
+        refuse_use(self, "is copied", "use it unchanged; no value of a quantum may be modified")
 
     def __str__(self) -> NoReturn:
-        refuse_use(self, "is made a plain string", "write lift(str, value), or print it inside a quantum")
+        refuse_use(self, "is converted to a plain string", "write lift(str, value), or print it inside a quantum")
 
     def __format__(self, specification: str) -> NoReturn:
-        refuse_use(self, "is made a plain string", "write lift(format, value), or print it inside a quantum")
+        refuse_use(
+            self, "is converted to a plain string", "write lift(format, value), or print it inside a quantum"
+        )
 
 
 @no_type_check
 def lift(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Apply a function that needs plain values, and keep the trail: `lift(max, a, b)`.
+    """Apply a function that needs plain values to traced ones and track the result: `lift(max, a, b)`.
 
-    It must not change what it is given. Without traced arguments it is a plain call.
+    The function must not change its arguments. Without traced arguments this is a plain call.
 
     >>> lift(max, 2, 3), lift(sorted, (2, 3), reverse=True)
     (3, [3, 2])
@@ -165,7 +165,7 @@ OpenedAll = tuple[list[Any], list[int], Readings | None, Observer | None]
 
 @no_type_check
 def opened_all(arguments: Iterable[Any]) -> OpenedAll:
-    """The plain values of arguments, their producers, and readings and the observer if any has one."""
+    """The plain values of arguments, their producers, and their readings and observer, if any."""
     plain, producers, readings = [], [], []
     reads, observer = False, None
     for argument in arguments:
@@ -188,7 +188,7 @@ def opened_all(arguments: Iterable[Any]) -> OpenedAll:
 def opened_up(argument: Any) -> tuple[Any, int, Reading | None, Observer | None]:
     """The plain value of an untraced argument that may hold traced ones.
 
-    Tuples, lists, dictionaries, slices and dataclasses are looked through.
+    Tuples, lists, dictionaries, slices and dataclasses are searched.
     """
     if isinstance(argument, (tuple, list)):
         make = argument._make if hasattr(argument, "_make") else type(argument)  # pyright: ignore
@@ -208,12 +208,12 @@ def opened_up(argument: Any) -> tuple[Any, int, Reading | None, Observer | None]
 
 
 _CLOSED: set[type] = set()
-"""Types that are not looked through, once met."""
+"""Types seen so far that are not searched."""
 
 
 @no_type_check
 def _filled(mapping: dict[Any, Any], *values: Any) -> dict[Any, Any]:
-    """A dictionary of the same kind and keys with other values."""
+    """A dictionary of the same type and keys with other values."""
     filled = copy(mapping)
     for key, value in zip(mapping, values, strict=True):
         filled[key] = value
@@ -242,7 +242,7 @@ def _rebuilt(
 
 @no_type_check
 def joint_reading(function: Callable[..., Any], plain: list[Any], readings: Readings | None) -> Reading | None:
-    """The reading of a function's result; what does not come from the input directly enters it as a constant."""
+    """The reading of a function's result; operands that do not use the input directly are constants."""
     if readings is None:
         return None
     moving = [(place, reading) for place, reading in enumerate(readings) if reading is not None]
@@ -261,12 +261,12 @@ def joint_reading(function: Callable[..., Any], plain: list[Any], readings: Read
 
 
 def traced_state(state: State, recipe: int, observer: Observer) -> Traced:
-    """The input of a program: traced, made by no quantum, read as it is."""
+    """The traced input of a program, which no quantum produced."""
     return Traced(state, 0, recipe, itself, observer)
 
 
 def refuse_use(traced: Traced, what: str, remedy: str) -> NoReturn:
-    """Complain that a traced value leaves tracking here."""
+    """Raise an error that a traced value leaves tracking here."""
     producers = traced.traced_observer.names(traced.traced_producers)
     whose = f"of {producers}" if producers else "of the input"
     traced.traced_observer.refuse(EscapedValue(f"a value {whose} {what} at {place_in_program()}", remedy))

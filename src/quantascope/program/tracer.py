@@ -1,4 +1,4 @@
-"""`Tracer`: runs a program on traced values and tells what each quantum depended on."""
+"""`Tracer`: runs a program on traced values and records what each quantum depended on."""
 
 import traceback
 from typing import Any, NamedTuple, NoReturn, no_type_check
@@ -33,7 +33,7 @@ from quantascope.runs.errors import message_of
 
 @no_type_check
 class Signature(NamedTuple):
-    """What one call of a quantum depended on, as bits: the producers of each argument, and of the open guards."""
+    """The dependencies of one call of a quantum as bits: producers of each argument and of open guards."""
 
     data: tuple[int, ...]
     control: int
@@ -52,11 +52,10 @@ Shape = tuple[tuple[int, Signature], ...]
 
 
 Action = tuple[int, tuple[int, ...], int]
-"""A quantum with the recipes of its arguments; or GUARD with those of its value and case, and its producers as
-bits; or a mark."""
+"""A quantum and the recipes of its arguments; GUARD, the recipes of value and case, and producers; or a mark."""
 
 ExecutionPath = tuple[Action, ...]
-"""Quanta and guards in order, and how guards came out: an execution without its values, told by recipes."""
+"""Quanta and guards in order, with the outcomes of guards: an execution as recipes, without its values."""
 
 GUARD = -1
 HOLDS, FAILS, LEAVES, ENDS = (-2, (), 0), (-3, (), 0), (-4, (), 0), (-5, (), 0)
@@ -64,7 +63,7 @@ OUTCOMES = (HOLDS, FAILS)
 
 
 class Execution(NamedTuple):
-    """One event: the quanta that ran, what they found, what was returned.
+    """One event: the quanta that ran, their outputs, and the returned token.
 
     `readings` holds, for each quantum that read the input directly, how to compute its output from another state.
     """
@@ -79,7 +78,7 @@ class Execution(NamedTuple):
 
 @no_type_check
 class Tracer:
-    """Runs a program under observation, one event at a time; if asked, `places` tells where each action is."""
+    """Runs and observes a program, one event at a time; optionally, `places` records the line of each action."""
 
     def __init__(self, program: Program, recipes: Recipes, *, placing: bool = False) -> None:
         self._program, self._recipes, self._placing = program, recipes, placing
@@ -104,7 +103,7 @@ class Tracer:
         self._complaint: ProgramError | None = None
 
     def run(self, state: State) -> Execution:
-        """What the program does on one state."""
+        """Run the program on one state and return the observed event."""
         self._begin(state)
         before = CURRENT.set(self)
         try:
@@ -123,7 +122,7 @@ class Tracer:
         return Execution(state, shape, path, tuple(self._values), result, tuple(self._readings))
 
     def call(self, quantum: Quantum, values: tuple[Any, ...]) -> Traced:
-        """A quantum runs: its body sees plain values, its output carries its identity."""
+        """Run a quantum: its body gets plain values, its output carries its identity."""
         bit = 1 << quantum.index
         self._check_call(quantum, bit)
         plain, producers, readings, _ = opened_all(values)
@@ -137,12 +136,12 @@ class Tracer:
         return Traced(value, bit, -1 - quantum.index, None, self)
 
     def enter(self, guard: Any, value: Any, case: Any) -> bool:
-        """A guard opens; until it closes, whatever runs depends on its producers by control."""
+        """Open a guard; until it closes, every quantum that runs has a control dependency on its producers."""
         plain, producers, readings, _ = opened_all((value, case))
         if not producers[0]:
-            self.refuse(_untraced(value, "is made by no quantum"))
+            self.refuse(_untraced(value, "does not come from a quantum"))
         if readings is not None:
-            self.refuse(_untraced(value, "mixes in the input outside any quantum"))
+            self.refuse(_untraced(value, "combines quanta with the input outside any quantum"))
         if any(guard is other for other, _ in self._guards):
             self.refuse(_crossed("a guard opens again before it has closed"))
         bits = producers[0] | producers[1]
@@ -153,23 +152,23 @@ class Tracer:
         return holds
 
     def leave(self, guard: Any) -> None:
-        """The innermost guard closes."""
+        """Close the innermost guard."""
         if self._guards[-1][0] is not guard:
             self.refuse(_crossed("a guard closes that is not the innermost open one"))
         self._guards.pop()
         self._path.append(LEAVES)
 
     def checked_call(self, function: Any, given: tuple[Any, ...], plain: list[Any]) -> tuple[Any, int]:
-        """The result of a lifted function, which may not change what it is given, and its recipe."""
+        """The result of a lifted function and its recipe; raises if the function changes its arguments."""
         before = self._recipes.looked_inside
         recipe = self._recipes.applied(function, given)
         value = function(*plain)
         if self._recipes.looked_inside != before and self._recipes.applied(function, given) != recipe:
             self.refuse(
                 EscapedValue(
-                    f"lift at {place_in_program()} applies {shown(function)}, which changes what it is given or "
-                    "what it holds",
-                    "lift a function that returns its result, and pass that on",
+                    f"lift at {place_in_program()} applies {shown(function)}, which changes its arguments "
+                    "or its own state",
+                    "lift a function that returns a new value, and use that value",
                 )
             )
         if type(value) is Traced:
@@ -177,24 +176,24 @@ class Tracer:
         return value, recipe
 
     def names(self, producers: int) -> str:
-        """The quanta behind bits, for people."""
+        """The names of the quanta behind bits, as readable text."""
         names = self._program.registry.names
         return ", ".join(name for index, name in enumerate(names) if producers >> index & 1)
 
     def note_length(self, recipe: int, length: int) -> None:
-        """Unpacking is fine, a loop whose length depends on a value is a branch."""
+        """Allow unpacking, but refuse a loop whose length depends on a value: that is a branch."""
         before, state = self._lengths.setdefault(recipe, (length, self._state))
         if before != length:
             self.refuse(
                 EscapedValue(
-                    f"a tuple that is unpacked or looped over at {place_in_program()} has {length} parts, and "
+                    f"a tuple that is unpacked or looped over at {place_in_program()} has {length} parts, but "
                     f"{before} on {state}",
-                    "a loop whose length depends on a value belongs inside a quantum",
+                    "move a loop whose length depends on a value into a quantum",
                 )
             )
 
     def refuse(self, complaint: ProgramError) -> NoReturn:
-        """Raise a complaint, and remember it should the program catch it."""
+        """Raise an error, and record it in case the program catches it."""
         self._complaint = self._complaint or complaint
         raise complaint
 
@@ -208,7 +207,7 @@ class Tracer:
         if self._inside is not None:
             self.refuse(
                 NestedQuantum(
-                    f"is called inside {self._inside.name} at {place_in_program()}, out of sight",
+                    f"is called inside {self._inside.name} at {place_in_program()}, where it is not traced",
                     "call it in the entry and pass its value, or call a plain function",
                     quantum=quantum.name,
                 )
@@ -225,13 +224,13 @@ class Tracer:
             self.refuse(
                 RepeatedQuantum(
                     f"runs a second time in one event at {place_in_program()}",
-                    "keep its value, or declare a second quantum for the second use",
+                    "reuse its value, or declare a second quantum for the second use",
                     quantum=quantum.name,
                 )
             )
 
     def _answer(self, quantum: Quantum, arguments: list[Any]) -> Any:
-        """The output of a quantum's body, which must depend on its arguments alone."""
+        """The output of a quantum's body, which must depend only on its arguments."""
         self._inside = quantum
         held = self.answers.changeable(arguments)
         try:
@@ -246,7 +245,7 @@ class Tracer:
         if type(value) is Traced:
             self.refuse(
                 EscapedValue(
-                    "returns a traced value that reached it other than by its arguments",
+                    "returns a traced value that it did not get as an argument",
                     "pass that value as an argument",
                     quantum=quantum.name,
                 )
@@ -254,8 +253,8 @@ class Tracer:
         if held and held != self.answers.changeable(arguments):
             self.refuse(
                 ChangedArgument(
-                    "changes what it is given, which others would see",
-                    "let it work on a copy, and return what it finds",
+                    "changes its arguments, which other quanta would see",
+                    "work on a copy, and return the result",
                     quantum=quantum.name,
                 )
             )
@@ -266,21 +265,21 @@ class Tracer:
 
 
 def raised(error: BaseException, state: State, quantum: str | None) -> ProgramRaised:
-    """The complaint about an exception of the program, with the line that raised it."""
+    """The error for an exception of the program, with the line that raised it."""
     complaint = message_of(error)
     traced = quantum is None and (Traced.__name__ in complaint or _meets_traced(error))
     return ProgramRaised(
         f"raises {type(error).__name__} at {place_of(error)}: {complaint}",
         "write lift(function, value) for a function that needs a plain value, or move it into a quantum"
         if traced
-        else "mend it, or leave this input out of the audit domain",
+        else "fix it, or leave this input out of the audit domain",
         quantum=quantum,
         state=state,
     )
 
 
 def _meets_traced(error: BaseException) -> bool:
-    """Whether an error comes from a library function that has a traced value at hand."""
+    """Whether an error comes from a library function that was given a traced value."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     last = max((place for place, frame in enumerate(frames) if is_of_program(frame)), default=len(frames))
     return any(type(value) is Traced for frame in frames[last + 1 :] for value in frame.f_locals.values())
@@ -288,12 +287,12 @@ def _meets_traced(error: BaseException) -> bool:
 
 def _crossed(what: str) -> CrossedGuards:
     return CrossedGuards(
-        f"{what} at {place_in_program()}", "open every guard by `with when(…)`, one inside another"
+        f"{what} at {place_in_program()}", "open every guard with `with when(…)`, properly nested"
     )
 
 
 def _untraced(value: Any, what: str) -> UntracedGuard:
     return UntracedGuard(
         f"the guard on {shown(value)} at {place_in_program()} {what}",
-        "guard on the output of a quantum that decides",
+        "let a quantum make the decision and guard on its output",
     )

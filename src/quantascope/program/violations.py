@@ -1,4 +1,4 @@
-"""What can be wrong with a program, one class each.
+"""The ways in which a program can be invalid, one exception class each.
 
 Every message shows the quantum, the smallest offending input, and what to change.
 """
@@ -10,11 +10,11 @@ from quantascope.program.state import shown
 from quantascope.runs.errors import QuantascopeError, one_line
 
 _LONGEST = 600
-"""Characters that a complaint may have."""
+"""Longest message, in characters."""
 
 
 class ProgramError(QuantascopeError):
-    """Base of all complaints about a program; `quantum` and `state` tell where it was seen."""
+    """Base class of all errors about a program; `quantum` and `state` name where the error was seen."""
 
     def __init__(self, what: str, remedy: str, *, quantum: str | None = None, state: Any = None) -> None:
         self.what, self.remedy, self.quantum, self.state = what, remedy, quantum, state
@@ -26,7 +26,7 @@ class ProgramError(QuantascopeError):
         return partial(type(self), self.what, self.remedy, quantum=self.quantum, state=self.state), ()
 
     def on(self, state: Any) -> "ProgramError":
-        """The same complaint, seen on this state."""
+        """The same error, seen on this state."""
         return (
             self
             if self.state is not None
@@ -35,7 +35,7 @@ class ProgramError(QuantascopeError):
 
 
 class InvalidRegistry(ProgramError):
-    """Quanta that are declared wrongly: none at all, a name twice, an impossible cardinality."""
+    """Wrong declarations of quanta: none at all, a duplicate name, an impossible cardinality."""
 
 
 class InvalidEntry(ProgramError):
@@ -43,7 +43,7 @@ class InvalidEntry(ProgramError):
 
 
 class EmptyAudit(ProgramError):
-    """No input to audit the program on."""
+    """The audit domain has no inputs."""
 
 
 class ProgramRaised(ProgramError):
@@ -51,7 +51,7 @@ class ProgramRaised(ProgramError):
 
 
 class ProgramCrashed(ProgramError):
-    """The program ended the process that it ran in."""
+    """The program ended its process."""
 
 
 class NeverEnds(ProgramError):
@@ -63,27 +63,27 @@ class UnknownToken(ProgramError):
 
 
 class EscapedValue(ProgramError):
-    """A value that left tracking: made plain, or used to decide a branch outside `when`."""
+    """A value that left tracking: converted to a plain value, or used for a branch outside `when`."""
 
 
 class EscapedChoice(ProgramError):
-    """Something chosen under a guard that shows after the guard has closed."""
+    """A choice made under a guard that has an effect after the guard has closed."""
 
 
 class UntracedGuard(ProgramError):
-    """A guard on something that no quantum made."""
+    """A guard on a value that does not come from a quantum."""
 
 
 class CrossedGuards(ProgramError):
-    """Guards that are opened and closed by hand, so that they do not nest."""
+    """Guards that are opened and closed by hand and do not nest."""
 
 
 class ChangedArgument(ProgramError):
-    """A quantum that changes what it is given."""
+    """A quantum that changes its arguments."""
 
 
 class NestedQuantum(ProgramError):
-    """A quantum called in the body of another, where its dependencies are not seen."""
+    """A quantum called in the body of another, where its dependencies are not tracked."""
 
 
 class RepeatedQuantum(ProgramError):
@@ -91,11 +91,11 @@ class RepeatedQuantum(ProgramError):
 
 
 class UnhashableOutput(ProgramError):
-    """A quantum's output that cannot be compared and counted."""
+    """An output of a quantum that cannot be hashed or compared."""
 
 
 class MixedOutputs(ProgramError):
-    """Outputs of a quantum that are equal although they are of different types."""
+    """Outputs of a quantum that are equal but not identical, such as 1 and True."""
 
 
 class NotDeterministic(ProgramError):
@@ -103,11 +103,11 @@ class NotDeterministic(ProgramError):
 
 
 class HiddenInput(ProgramError):
-    """A quantum that answers differently to equal arguments."""
+    """A quantum that returns different outputs for equal arguments."""
 
 
 class HiddenDependency(ProgramError):
-    """A quantum that changes with another one on which it is not seen to depend."""
+    """A quantum that changes with another one, although no dependency was seen."""
 
 
 class AmbientInput(ProgramError):
@@ -115,7 +115,7 @@ class AmbientInput(ProgramError):
 
 
 class NoEmitter(ProgramError):
-    """A token that no quantum wrote: an unannotated path."""
+    """A token that no quantum wrote: an unannotated code path."""
 
 
 class SeveralEmitters(ProgramError):
@@ -151,27 +151,27 @@ class UnseenDependency(ProgramError):
 
 
 class UnseenOutcome(ProgramError):
-    """A value that is to be taught and that the audit domain did not show."""
+    """A value to be taught that the audit domain did not show."""
 
 
 class WrongAnswer(ProgramError):
-    """A program that writes something else than its task asks for."""
+    """A program whose output differs from its task's answer."""
 
 
 def no_end(state: Any, end: str) -> NeverEnds:
-    """The complaint about a program that goes on writing."""
+    """The error for a program that does not stop writing."""
     return NeverEnds(
         f"writes {state.position} tokens without the end token '{end}'",
-        "let it write the end, or raise `longest` of the entry",
+        "make it write the end token, or raise `longest` of the entry",
         state=state,
     )
 
 
 def uncountable(value: Any, quantum: str, state: Any = None) -> UnhashableOutput:
-    """The complaint about an output that cannot be told from others."""
+    """The error for an output that cannot be hashed or compared."""
     what = shown(value) if isinstance(value, float) else f"a {type(value).__name__}"
     return UnhashableOutput(
-        f"returns {what}, which cannot be compared and counted",
+        f"returns {what}, which cannot be hashed or compared",
         "return a number, string, tuple, enum or frozen dataclass",
         quantum=quantum,
         state=state,
@@ -179,10 +179,10 @@ def uncountable(value: Any, quantum: str, state: Any = None) -> UnhashableOutput
 
 
 def unknown_token(token: Any, state: Any, quantum: str | None = None) -> UnknownToken:
-    """The complaint about a token outside the vocabulary."""
+    """The error for a token outside the vocabulary."""
     return UnknownToken(
         f"writes {shown(token)}, which is not in the vocabulary",
-        "add it to the vocabulary of the entry, or mend what writes it",
+        "add it to the vocabulary of the entry, or fix the quantum that writes it",
         quantum=quantum,
         state=state,
     )

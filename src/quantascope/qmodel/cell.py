@@ -1,7 +1,7 @@
-"""What all quanta share: a stream that gathers messages, and a message that counts as far as it is active.
+"""Shared by all quanta: a stream that sums messages, and messages that are scaled by activity.
 
-The cell of a compiled quantum makes a content and a gate of its stream; its activity is downward-closed: a quantum
-is at most as active as any quantum that it depends on directly.
+The cell of a compiled quantum computes a content and a gate from its stream. Activity is downward-closed: a
+quantum is at most as active as each quantum that it directly depends on.
 """
 
 import math
@@ -16,7 +16,7 @@ def routed_stream(
     channels: Float[Tensor, "quanta senders"],
     messages: list[Float[Tensor, "_ rows width"]],
 ) -> Float[Tensor, "_ rows width"]:
-    """What quanta read: the start plus the messages that reach each; one stream for all of them without senders.
+    """The input of each quantum: the start plus the messages it receives; one shared stream without senders.
 
     Messages come level by level; the columns of `channels` are the senders of all levels in turn.
 
@@ -35,7 +35,7 @@ def routed_stream(
 def gated_message(
     activity: Float[Tensor, "quanta rows"], content: Float[Tensor, "quanta rows width"]
 ) -> Float[Tensor, "quanta rows width"]:
-    """A content as far as its quantum is active."""
+    """The content times the activity of its quantum."""
     return activity[:, :, None] * content
 
 
@@ -59,7 +59,7 @@ class Cells(nn.Module):
     def forward(
         self, state: Float[Tensor, "quanta events width"], which: slice
     ) -> tuple[Float[Tensor, "quanta events width"], Float[Tensor, "quanta events"]]:
-        """Content and gate logit of the quanta in a range, each from its own input."""
+        """Content and gate logit of a range of quanta, each from its own input."""
         normed = nn.functional.layer_norm(state, state.shape[-1:]) * self.scale[which] + self.shift[which]
         hidden = nn.functional.gelu(torch.baddbmm(self.up_bias[which], normed, self.up[which]))
         content = torch.baddbmm(self.down_bias[which], hidden, self.down[which])
@@ -70,7 +70,7 @@ class Cells(nn.Module):
 def closed_activity(
     gate: Float[Tensor, " events"], parents: list[Float[Tensor, " events"]]
 ) -> Float[Tensor, " events"]:
-    """How active a quantum is: as its gate says, and no more than its least active parent.
+    """The activity of a quantum: its gate's probability, but at most its least active parent's activity.
 
     >>> closed_activity(torch.tensor([0.0, 5.0]), [torch.tensor([1.0, 0.2]), torch.tensor([0.4, 0.9])])
     tensor([0.4000, 0.2000])
@@ -79,6 +79,6 @@ def closed_activity(
 
 
 def _linear(quanta: int, fan_in: int, fan_out: int, *, bias: bool = False) -> nn.Parameter:
-    """Weights or biases of one linear map per quantum, drawn as torch draws those of `nn.Linear`."""
+    """Weights or biases of one linear map per quantum, initialized like `nn.Linear`."""
     bound = 1 / math.sqrt(fan_in)
     return nn.Parameter(torch.empty(quanta, 1 if bias else fan_in, fan_out).uniform_(-bound, bound))

@@ -1,7 +1,7 @@
-"""Rotary positions (Su et al., 2021): what asks and what is asked turn with their positions.
+"""Rotary positions (Su et al., 2021): queries and keys are rotated by their positions.
 
-Dimensions i and i + n/2 turn together, by position · base^(-2i/n), so that products depend on the distance of
-two positions alone. An odd last dimension does not turn.
+Dimensions i and i + n/2 are rotated together by position · base^(-2i/n), so that dot products depend only on the
+distance between positions. An odd last dimension is not rotated.
 """
 
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 def rotated(rows: Float[Tensor, "examples length rank"], base: float) -> Float[Tensor, "examples length rank"]:
-    """Rows of the positions 0, 1, …, each turned by its own.
+    """Rows for positions 0, 1, …, each rotated by its position.
 
     >>> rotated(torch.tensor([[[1.0, 0.0], [1.0, 0.0]]]), 10000.0).round(decimals=4)
     tensor([[[1.0000, 0.0000],

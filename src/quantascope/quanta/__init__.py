@@ -1,1 +1,1 @@
-"""What every pipeline speaks of: Q-graphs, gate labels, properties of events. Works without torch."""
+"""Types shared by every pipeline: Q-graphs, gate labels, properties of events. Works without torch."""

@@ -1,8 +1,8 @@
-"""`QGraph`: quanta, the dependencies between them, and the order that these impose.
+"""`QGraph`: quanta, the dependencies between them, and the resulting order.
 
-An edge (r, q) says that q builds on what r has found (data), runs only where r decided so (control), or reads a
-message of r (channel). Levels are lengths of longest paths; the Hasse reduction keeps the direct edges, those
-that no longer path implies.
+An edge (r, q) means that q uses the output of r (data), runs only if r decides so (control), or reads a message of
+r (channel). Levels are lengths of longest paths; the Hasse reduction keeps the direct edges, those that no longer
+path implies.
 """
 
 from dataclasses import dataclass, field, replace
@@ -15,7 +15,7 @@ from quantascope.runs.errors import InvalidConfig
 
 
 class EdgeKind(Flag):
-    """What an edge carries; a value that is both read and branched on is data and control."""
+    """Kind of an edge; a value that is both read and branched on is data and control."""
 
     DATA = auto()
     CONTROL = auto()
@@ -33,7 +33,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class QGraph:
-    """Named quanta under acyclic edges; `emitters` are those that may write the output.
+    """Named quanta with acyclic edges; `emitters` are the quanta that may write the output.
 
     >>> graph = QGraph(("read", "compare", "write"), (Edge(0, 1), Edge(1, 2), Edge(0, 2)), emitters=(2,))
     >>> graph.levels, graph.ancestors(2)
@@ -81,12 +81,12 @@ class QGraph:
 
     @cached_property
     def hasse(self) -> "QGraph":
-        """The same order with direct edges only."""
+        """The graph with direct edges only (the transitive reduction)."""
         direct = set(nx.transitive_reduction(self._graph).edges)
         return replace(self, edges=tuple(edge for edge in self.edges if (edge.parent, edge.child) in direct))
 
     def parents(self, quantum: int) -> tuple[int, ...]:
-        """Where the edges into a quantum come from, in ascending order."""
+        """The parents of a quantum, in ascending order."""
         return tuple(sorted(self._graph.predecessors(quantum)))
 
     def ancestors(self, quantum: int) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""`GateLabels`: for each prediction event, which quanta run, which could, what they find, and which one writes."""
+"""`GateLabels`: for each prediction event, the active and eligible quanta, their outputs, and the emitter."""
 
 from dataclasses import dataclass
 
@@ -8,15 +8,15 @@ from jaxtyping import Bool, Int
 from quantascope.runs.errors import InvalidConfig
 
 MOST_OUTCOMES = 20
-"""A quantum with more outcomes has no semantic head and no properties by outcome: few events would share one."""
+"""Largest number of outcomes of a quantum with a semantic head and properties by outcome."""
 
 
 @dataclass(frozen=True, eq=False)
 class GateLabels:
     """Labels of gates, one row per event and one column per quantum.
 
-    An eligible quantum has all its direct parents active. `outcome` numbers the value that an active quantum
-    found, −1 where it is inactive; `emitter` is the quantum that wrote the event's token.
+    A quantum is eligible if all its direct parents are active. `outcome` is the number of an active quantum's
+    value, −1 if it is inactive; `emitter` is the quantum that wrote the event's token.
     """
 
     active: Bool[np.ndarray, "events quanta"]

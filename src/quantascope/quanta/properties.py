@@ -1,4 +1,4 @@
-"""`Properties`: named Boolean atoms of prediction events, in whose words units are described.
+"""`Properties`: named Boolean atoms of prediction events, used to describe units.
 
 A task supplies columns, one value per event, and a library that puts each column into words. A column of truth
 values is one atom; any other column is one atom for each of its values.
@@ -52,12 +52,14 @@ class Properties:
     ) -> "Properties":
         """The atoms of columns, in the order of the library; None is no value.
 
-        A phrase of the library holds {} where the value goes; one without is said of a column of truth values.
+        A phrase of the library contains {} for the value; a phrase without {} belongs to a Boolean column.
         """
         atoms: list[tuple[str, list[bool]]] = []
         for column, phrase in library.items():
             if column not in columns:
-                raise InvalidConfig(f"the library speaks of '{column}'; there are only {', '.join(columns)}")
+                raise InvalidConfig(
+                    f"there is no column '{column}' of the library; there are {', '.join(columns)}"
+                )
             values = columns[column]
             if len(values) != len(example):
                 raise InvalidConfig(f"column '{column}' has {len(values)} values for {len(example)} events")
@@ -67,7 +69,7 @@ class Properties:
             elif all(value in (False, True) for value in seen):
                 atoms.append((phrase, [bool(value) for value in values]))
             else:
-                raise InvalidConfig(f"column '{column}' is no truth value; put {{}} into its phrase '{phrase}'")
+                raise InvalidConfig(f"column '{column}' is not Boolean; put {{}} into its phrase '{phrase}'")
         return cls(
             names=tuple(name for name, _ in atoms),
             values=np.array([values for _, values in atoms], dtype=bool).reshape(len(atoms), len(example)),
@@ -75,12 +77,12 @@ class Properties:
         )
 
     def __len__(self) -> int:
-        """How many atoms there are."""
+        """Number of atoms."""
         return len(self.names)
 
     @property
     def events(self) -> int:
-        """How many events there are."""
+        """Number of events."""
         return self.values.shape[1]
 
     def atom(self, name: str) -> Bool[np.ndarray, " events"]:
@@ -90,7 +92,7 @@ class Properties:
         return self.values[self.names.index(name)]
 
     def chosen(self, names: Sequence[str]) -> "Properties":
-        """Only these atoms, in this order."""
+        """The table with only these atoms, in this order."""
         return Properties(
             tuple(names), np.array([self.atom(name) for name in names]).reshape(-1, self.events), self.example
         )

@@ -1,1 +1,1 @@
-"""What people look at: the scoreboard, tables, figures and progress."""
+"""Output for people: the scoreboard, tables, figures and progress."""

@@ -1,4 +1,4 @@
-"""What became of a trained network, a compiled Q-model or a guided network: accuracy, and what a Q-model knows."""
+"""Reports the accuracy of a trained network, a compiled Q-model or a guided network, and a Q-model's knowledge."""
 
 from pathlib import Path
 from typing import Any
@@ -31,24 +31,24 @@ def _training_title(source: Source) -> str:
 
 
 def compiled_json(out: Path, run: CompiledRun) -> dict[str, Any]:
-    """The outcome of a compiled Q-model for machines; older runs do not say what they know."""
+    """The outcome of a compiled Q-model as JSON; older runs have no record of their knowledge."""
     known = {} if run.knowledge is None else {"knowledge": run.knowledge.model_dump(mode="json")}
     return {"run": str(out), **run.accuracy, **known}
 
 
 def compiled_text(out: Path, run: CompiledRun) -> str:
-    """The outcome of a compiled Q-model for people."""
+    """The outcome of a compiled Q-model as a table."""
     known = [] if run.knowledge is None else _knowledge_lines(run.knowledge)
     return "\n".join([*_shares(run.accuracy), *known, *_notes(run.taught, run.config.trained_on), f"run  {out}"])
 
 
 def guided_json(out: Path, run: GuidedRun) -> dict[str, Any]:
-    """The outcome of a guided network for machines."""
+    """The outcome of a guided network as JSON."""
     return {"run": str(out), **run.accuracy}
 
 
 def guided_text(out: Path, run: GuidedRun) -> str:
-    """The outcome of a guided network for people."""
+    """The outcome of a guided network as a table."""
     notes = _notes(run.taught, run.config.teacher.trained_on)
     return "\n".join([*_shares(run.accuracy), *notes, f"run  {out}"])
 
@@ -62,13 +62,13 @@ def _knowledge_lines(known: Knowledge) -> list[str]:
     asked = (
         f"{known.audit_inputs:,} inputs of the program's audit domain that were not trained on"
         if known.audit_inputs
-        else "nothing, for no input of the program's audit domain is both new and fit for the task"
+        else "nothing, because no input of the program's audit domain is both unseen and valid for the task"
     )
     return [*_shares(shares), f"note  audit: {asked}"]
 
 
 def _notes(taught: ProgramTask, learned: str) -> list[str]:
-    """Which inputs of the reported panels are no test."""
+    """Note the inputs of reported panels that were training inputs."""
     task = taught.task
     return [
         f"note  {known:,} of the {len(task.panel(panel)):,} inputs of {panel} were trained on"

@@ -1,4 +1,4 @@
-"""What a discovery found, as tables for people and as JSON for machines."""
+"""The result of a discovery, as tables and as JSON."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from quantascope.report.text import plain, say
 
 
 def discovery_json(found: Discovery) -> dict[str, Any]:
-    """What was found, for machines."""
+    """The result as JSON."""
     return {
         "run": str(found.source.folder),
         **field_json(found),
@@ -22,7 +22,7 @@ def discovery_json(found: Discovery) -> dict[str, Any]:
 
 
 def field_json(found: Discovery) -> dict[str, Any]:
-    """How the priority was measured, and how far it accounts for the loss."""
+    """How priority was measured, and the share of the loss change that it accounts for."""
     return {
         "rule": found.trained.rule,
         "threshold": found.threshold,
@@ -43,7 +43,7 @@ def quanta_json(found: Discovery) -> dict[str, Any]:
 
 
 def layers_json(found: Discovery) -> list[dict[str, Any]]:
-    """How much of each layer's held-out priority the factors explain, beside baselines of the same rank."""
+    """The share of each layer's held-out priority that factors and baselines of equal rank explain."""
     columns = (
         found.trained.layers,
         found.per_layer,
@@ -67,7 +67,7 @@ def layers_json(found: Discovery) -> list[dict[str, Any]]:
 
 
 def print_discovery(found: Discovery) -> None:
-    """The quanta of a source, earliest first, and how much they explain."""
+    """The quanta of a source, earliest first, and the share they explain."""
     trained = found.trained
     quanta = text_table(
         "quantum", "typical words", "acquired by step", "demand", "complexity", "explained %",
@@ -88,14 +88,11 @@ def print_discovery(found: Discovery) -> None:
     print_table(quanta)
     print_table(layers)
     if found.complexity is None:
-        say(
-            "Complexity is not known: the source does not say which hidden unit each parameter belongs to "
-            "(hidden_units)."
-        )
+        say("Complexity is unknown: the source does not assign parameters to hidden units (hidden_units).")
     if found.full_layers:
         say(
-            f"+ {', '.join(found.full_layers)}: {MOST_FACTORS} factors are the most that are looked for in a "
-            f"layer; there may be more above the threshold {found.threshold:g}."
+            f"+ {', '.join(found.full_layers)}: {MOST_FACTORS} factors is the limit per layer; "
+            f"there may be more above the threshold {found.threshold:g}."
         )
     say(
         f"The {trained.rule} field accounts for {trained.completeness:.3f} of the loss change "

@@ -1,4 +1,4 @@
-"""Units in words: as a table in a terminal, and as Markdown."""
+"""Descriptions of units, as a table in a terminal and as Markdown."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ DETECTOR_COLUMNS = ("property", "best unit", "F1", "95 % interval", "always acti
 
 
 def print_explanation(found: Explanation) -> None:
-    """Units of each kind, best told first, and the detectors."""
+    """Tables of the units of each kind, best described first, and of the detectors."""
     for kind in found.named:
         print_rows(f"{_plural(kind)}: {found.subject.title}", COLUMNS, _rows(found, kind), names=2)
     for kind, rows in _detector_rows(found).items():
@@ -23,7 +23,7 @@ def print_explanation(found: Explanation) -> None:
 
 
 def write_explanation(found: Explanation) -> tuple[Path, Path]:
-    """Keep the table as parquet and as Markdown; both paths."""
+    """Save the table as parquet and as Markdown; returns both paths."""
     table = found.save()
     text = table.with_suffix(".md")
     write_bytes(text, shown(explanation_markdown(found)).encode())
@@ -31,7 +31,7 @@ def write_explanation(found: Explanation) -> tuple[Path, Path]:
 
 
 def explanation_markdown(found: Explanation) -> str:
-    """The same tables for a document."""
+    """The tables as Markdown."""
     parts = [f"# Units in words: {cell(found.subject.title)}", legend(found)]
     for kind in found.named:
         parts += [f"## {_plural(kind)}", _markdown(COLUMNS, _rows(found, kind))]
@@ -44,7 +44,7 @@ def explanation_markdown(found: Explanation) -> str:
 
 
 def legend(found: Explanation) -> str:
-    """What the columns mean."""
+    """Explanation of the columns."""
     return (
         f"Descriptions chosen on {found.calibration}, frozen, scored on {found.test}; a writer where its owner is "
         "active. Intervals over inputs drawn anew.\n"

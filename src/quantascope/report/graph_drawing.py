@@ -1,4 +1,4 @@
-"""A Q-graph drawn by levels: prerequisites above, what builds on them below."""
+"""Draws a Q-graph by levels: prerequisites above, dependents below."""
 
 import io
 import itertools
@@ -19,19 +19,19 @@ from quantascope.runs.files import write_bytes
 FORMATS = ("png", "svg", "pdf")
 _ROW, _SWEEPS = 0.75, 24
 Waypoint = tuple[int, int]
-"""A quantum where it stands, or a place where a long edge passes a level: (quantum or −edge − 1, level)."""
+"""A quantum, or the point where a long edge crosses a level: (quantum or −edge − 1, level)."""
 
 
 def check_drawing(file: Path) -> None:
-    """Refuse a file of another format, or in a folder that is not there."""
+    """Raise for a file of another format, or in a folder that does not exist."""
     if file.suffix.removeprefix(".") not in FORMATS:
         raise InvalidConfig(f"cannot draw into {file.name}; end it in .{', .'.join(FORMATS)}")
     if not file.parent.is_dir():
-        raise InvalidConfig(f"there is no folder {file.parent} for the figure {file.name}; make it first")
+        raise InvalidConfig(f"there is no folder {file.parent} for the figure {file.name}; create it first")
 
 
 def write_drawing(graph: QGraph, file: Path) -> None:
-    """Draw a graph into a file; its suffix says the format."""
+    """Draw a graph into a file in the format of its suffix."""
     check_drawing(file)
     suffix = file.suffix.removeprefix(".")
     with house_style():
@@ -67,7 +67,7 @@ def _route(graph: QGraph, index: int, edge: Edge) -> list[Waypoint]:
 
 
 def _places(graph: QGraph, routes: Iterable[list[Waypoint]]) -> dict[Waypoint, float]:
-    """Where everything stands across its level: next to the mean of its neighbours above and below."""
+    """The horizontal position of each item: near the mean of its neighbours above and below."""
     rows: list[list[Waypoint]] = [[(quantum, at) for quantum in level] for at, level in enumerate(graph.by_level)]
     neighbours: dict[Waypoint, list[Waypoint]] = {point: [] for row in rows for point in row}
     for route in routes:

@@ -1,4 +1,4 @@
-"""A sweep while it runs: a live bar for each run on a terminal, lines now and then in a log."""
+"""Progress displays: live bars on a terminal, occasional lines in a log."""
 
 import math
 import time
@@ -18,7 +18,7 @@ _SECONDS_BETWEEN_LOG_LINES = 30.0
 
 
 class SweepDisplay:
-    """Call it with the status of all runs; it shows run, step, loss, acquired functions and time left."""
+    """A display of the status of all runs: run, step, loss, acquired functions and time left."""
 
     def __init__(self, console: Console | None = None) -> None:
         console = console or Console(stderr=True)
@@ -66,7 +66,7 @@ class SweepDisplay:
         )
 
     def _line(self, statuses: list[RunStatus], elapsed: float) -> str:
-        """How many runs are done, and a line for each that moves."""
+        """Log the number of finished runs, and a line for each run that advances."""
         finished = sum(s.finished for s in statuses)
         lines = [f"[{clock(elapsed)}] {finished} of {len(statuses)} runs done"]
         for status, task in zip(statuses, self._bar.tasks, strict=True):
@@ -79,7 +79,7 @@ class SweepDisplay:
 
 @contextmanager
 def one_run(label: str, steps: int) -> Iterator[Progress]:
-    """Shows the progress of a single run; step 0 means that it prepares."""
+    """Shows the progress of a single run; step 0 means that it is being prepared."""
     with SweepDisplay() as display:
         yield lambda step, loss, acquired=None: display(
             [RunStatus(label if step else f"{label} (preparing)", steps, step, loss, step == steps, acquired)]
@@ -88,7 +88,7 @@ def one_run(label: str, steps: int) -> Iterator[Progress]:
 
 @contextmanager
 def intervals(console: Console | None = None) -> Iterator[Callable[[str, int, int], None]]:
-    """Shows how many intervals of which field are measured, with the time left."""
+    """Shows the number of measured intervals of a field, with the time left."""
     console = console or Console(stderr=True)
     if not console.is_terminal:
         yield IntervalLog()
@@ -98,16 +98,16 @@ def intervals(console: Console | None = None) -> Iterator[Callable[[str, int, in
     with ProgressBar(*columns, console=console, transient=True) as bar:
         tasks: dict[str, TaskID] = {}
 
-        def told(what: str, done: int, of: int) -> None:
+        def report(what: str, done: int, of: int) -> None:
             if what not in tasks:
                 tasks[what] = bar.add_task(plain(what), total=of)
             bar.update(tasks[what], completed=done)
 
-        yield told
+        yield report
 
 
 class IntervalLog:
-    """A line now and then, and one when a field is complete."""
+    """Logs an occasional line, and one when a field is complete."""
 
     def __init__(self) -> None:
         self._began = self._logged = time.monotonic()
@@ -122,27 +122,27 @@ class IntervalLog:
 
 @contextmanager
 def counting(what: str) -> Iterator[Callable[[int], None]]:
-    """A line now and then that says how many are done, where nobody knows of how many."""
+    """Log an occasional line with the number done, when the total is unknown."""
     began = logged = time.monotonic()
 
-    def told(done: int) -> None:
+    def report(done: int) -> None:
         nonlocal logged
         if (now := time.monotonic()) - logged >= _SECONDS_BETWEEN_LOG_LINES:
             logged = now
             say(f"[{clock(now - began)}] {done:,} {what}", aside=True)
 
-    yield told
+    yield report
 
 
 def _outcome(status: RunStatus) -> str:
-    """The loss, which is not known before the first step, and what is acquired, where it is counted."""
+    """The loss, unknown before the first step, and the number of acquired functions, if counted."""
     known = status.loss is not None and not math.isnan(status.loss)
     loss = [f"loss {status.loss:.4f}"] if known else []
     return "   ".join(loss + ([] if status.acquired is None else [f"acquired {status.acquired:4d}"]))
 
 
 def clock(seconds: float | None) -> str:
-    """Seconds as minutes and seconds, with hours or as days where there are.
+    """Seconds as minutes and seconds, with hours if needed, or as days.
 
     >>> clock(75.2), clock(3675.0), clock(200_000.0)
     ('1:15', '1:01:15', '2.3 days')

@@ -1,4 +1,4 @@
-"""What commands print of a recovered Q-model: its fit, a trace, and interventions."""
+"""Output about a recovered Q-model: its fit, a trace, and interventions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -10,13 +10,13 @@ from quantascope.report.tables import TextTable, captured, print_table, text_tab
 from quantascope.report.text import plain, say, shown
 
 _MOST_CHANNELS = 12
-"""More are counted, not listed."""
+"""Largest number of listed channels; further ones are only counted."""
 SHORT = 3
-"""Lines of each cell of a trace, unless all are asked for."""
+"""Lines of each cell of a trace by default."""
 
 
 def qmodel_text(about: Mapping[str, Any]) -> str:
-    """A fitted Q-model beside its source."""
+    """A table of a fitted Q-model and its fidelity."""
     table = text_table("", "Q-model", "source", title=f"{about['qmodel']}, {about['panel']} panel")
     for says, key in (("token accuracy", "token_accuracy"), ("greedy exact", "exact")):
         table.add_row(says, f"{about[key]:.1%}", f"{about[f'source_{key}']:.1%}")
@@ -33,7 +33,7 @@ def qmodel_text(about: Mapping[str, Any]) -> str:
 
 
 def print_trace(followed: Trace, *, most: int | None = None) -> None:
-    """What was active at every emitted token; `most` lines of each, if given, the largest activities first."""
+    """A table of the active units at every emitted token; at most `most` lines each, largest activity first."""
     say(
         f"{plain(followed.input)}: the {followed.preset} Q-model says {' '.join(map(plain, followed.output))}, "
         f"the source {' '.join(map(plain, followed.source_output))}"
@@ -56,9 +56,9 @@ def print_trace(followed: Trace, *, most: int | None = None) -> None:
 
 
 def print_interventions(done: Interventions) -> None:
-    """What each intervention costs, in the Q-model and in the source."""
+    """A table of the effects of each intervention, in the Q-model and in the source."""
     table = text_table(
-        "intervention", "tokens it harms most", "Q-model points", "NLL", "source points", "NLL",
+        "intervention", "most affected tokens", "Q-model points", "NLL", "source points", "NLL",
         title=f"{done.where}: {done.events.count:,} events; points of accuracy lost, nats gained", names=2,
     )  # fmt: skip
     for one in done.done:
@@ -92,7 +92,7 @@ def _probabilities(top: Sequence[tuple[str, float]]) -> list[str]:
 
 
 def _lines(rows: Iterable[str], most: int | None) -> str:
-    """The first lines, and how many there are beyond them."""
+    """The first lines, and the number of further ones."""
     every = list(rows)
     more = len(every) - len(every[:most])
     return "\n".join([*every[:most], *([f"{more} more"] if more else [])])

@@ -1,4 +1,4 @@
-"""What commands print: tables in a terminal, or of a fixed width in a file."""
+"""Tables that commands print: in a terminal, or of a fixed width in a file."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -16,14 +16,14 @@ _WIDEST = 1000
 
 
 def console() -> Console:
-    """Where tables go: as wide as the terminal, or a fixed width in a file."""
-    # A token such as [/INST] or :x: is no markup.
+    """The output console: as wide as the terminal, or of a fixed width in a file."""
+    # A token such as [/INST] or :x: is not markup.
     terminal = Console(markup=False, emoji=False)
     return terminal if terminal.is_terminal else Console(width=_WIDTH_OF_A_LOG, markup=False, emoji=False)
 
 
 class TextTable(Table):
-    """A table whose cells are text: what steers a terminal is shown, not obeyed."""
+    """A table whose cells are plain text: control characters are shown, not interpreted."""
 
     def add_row(self, *cells: Any, **options: Any) -> None:
         """Add a row of text."""
@@ -31,7 +31,7 @@ class TextTable(Table):
 
 
 def print_table(table: Table) -> None:
-    """Print a table, in a terminal that is too narrow for its columns with lines that wrap: no name vanishes."""
+    """Print a table; in a narrow terminal, lines wrap, so that no name is cut."""
     _wide_enough(table).print(table)
 
 
@@ -97,7 +97,7 @@ def print_simulation(outcome: ClassAcquisitions, sizes: Mapping[int, SizeBias], 
 
 
 def print_program(compiled: CompiledProgram) -> None:
-    """The quanta of a compiled program by level, each with the quanta that it depends on directly."""
+    """A table of a compiled program's quanta by level, each with its direct dependencies."""
     graph, quanta = compiled.graph, compiled.program.registry.quanta
     said = f"{len(graph.names)} quanta, {len(graph.edges)} direct edges, {len(graph.by_level)} levels"
     table = text_table("quantum", "depends on", "level", "outputs", "declared", title=said, names=2)

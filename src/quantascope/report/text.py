@@ -1,10 +1,10 @@
-"""The one place where text of a user or of a file is made fit for a terminal, table, figure, document or error.
+"""Makes text from users or files safe for terminals, tables, figures, documents and errors.
 
 plain   one short line, such as a token: in tables and figures
 shown   any text, with its lines: what `say` prints and tables hold
 cell    a cell of a Markdown table
 
-None of them lets a control character through: no escape sequence, no change of direction, no lone surrogate.
+All of them remove control characters: escape sequences, changes of direction, lone surrogates.
 """
 
 import sys
@@ -16,13 +16,13 @@ MOST = 60
 LONGEST_ERROR = 2000
 _SIGNS = {"\t": "⇥", "\n": "⏎", "Ġ": "␣", "▁": "␣", "Ċ": "⏎", "$": r"\$"}
 _UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
-"""Unicode categories of signs that steer a terminal, turn the direction of writing, or break a line."""
+"""Unicode categories of characters that control a terminal, change the writing direction, or break a line."""
 
 
 def plain(text: str, most: int = MOST) -> str:
-    r"""One short line without control characters, and without what mathtext would take for a formula.
+    r"""One short line without control characters, and without text that mathtext would parse as a formula.
 
-    Spaces are signs of their own only at the ends, where nobody would see them.
+    Spaces are shown as signs only at the ends, where they would be invisible.
 
     >>> print(plain("a\tb"), plain("Ġthe"), plain(" of the "), plain("$x$"), plain(""))
     a⇥b ␣the ␣of the␣ \$x\$ ∅
@@ -34,7 +34,7 @@ def plain(text: str, most: int = MOST) -> str:
 
 
 def shown(text: str) -> str:
-    r"""Text with its line breaks; other control characters as they would be written in a program.
+    r"""Text with its line breaks; other control characters are escaped.
 
     >>> shown("a\n\x1b[31mb")
     'a\n\\x1b[31mb'
@@ -52,7 +52,7 @@ def cell(text: str) -> str:
 
 
 def say(text: str, *, aside: bool = False) -> None:
-    """Print text; `aside`, to stderr, what is not the outcome of a command."""
+    """Print text; with `aside`, to stderr, for text that is not a command's result."""
     print(shown(text), file=sys.stderr if aside else sys.stdout, flush=aside)
 
 

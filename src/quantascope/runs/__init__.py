@@ -1,1 +1,1 @@
-"""Files that are whole or absent, run folders, strict configs, engines and sweeps."""
+"""Atomic files, run folders, strict configs, engines and sweeps."""

@@ -1,4 +1,4 @@
-"""What a trained network reached, by name, as a run keeps it."""
+"""Accuracies of a trained network by name, as saved in a run."""
 
 import math
 from collections.abc import Mapping
@@ -10,14 +10,14 @@ from quantascope.runs.files import RUN_AGAIN
 
 
 def write_accuracy(path: Path, accuracy: Mapping[str, float], *, made_by: str) -> None:
-    """Keep shares by name."""
+    """Save accuracies by name."""
     write_record(path, accuracy, made_by=made_by)
 
 
 def read_accuracy(path: Path, *, made_by: str) -> dict[str, float]:
-    """The shares that a run kept; those of another run are refused."""
+    """Load the accuracies of a run; raises if they belong to another run."""
     found = {name: value for name, value in read_record(path, made_by=made_by).items() if name != "hash"}
     for name, value in found.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise DamagedArtefact(f"{path}: '{name}' is no number; {RUN_AGAIN}")
+            raise DamagedArtefact(f"{path}: '{name}' is not a number; {RUN_AGAIN}")
     return found

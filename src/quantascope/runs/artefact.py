@@ -1,7 +1,7 @@
-"""Artefacts: files that say which configuration made them, and whether they are still what was written.
+"""Artefacts: files that record which configuration made them and whether they are unchanged.
 
-Every artefact carries the hash of what made it and a digest of its bytes (`seal`); reading checks both. Formats
-are JSON, safetensors and parquet: opening somebody else's run never executes code.
+Every artefact carries the hash of its configuration and a digest of its bytes (`seal`); reading checks both.
+Formats are JSON, safetensors and parquet, so opening another person's run never executes code.
 """
 
 import io
@@ -30,12 +30,12 @@ _READ_AT_ONCE = 1 << 20
 
 
 def write_json(path: Path, values: Any) -> None:
-    """Write values as readable JSON; NaN has no place in JSON and is refused."""
+    """Write values as readable JSON; raises for NaN, which JSON does not have."""
     write_bytes(path, _json(values))
 
 
 def read_json(path: Path, *, remedy: str = RUN_AGAIN) -> Any:
-    """Read a JSON file, ours or not."""
+    """Read any JSON file."""
     with _reading(path, remedy) as file:
         return json.loads(file.read())
 
@@ -71,7 +71,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], *, made_by: str, **
 
 
 def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Copies of those that are in the memory of others before them, such as slices, which safetensors refuses."""
+    """Tensors, with copies of those that share memory with earlier ones, which safetensors does not accept."""
     first: dict[int, str] = {}
     return {
         name: tensor if first.setdefault(tensor.untyped_storage().data_ptr(), name) == name else tensor.clone()
@@ -93,7 +93,7 @@ def read_tensors(
 
 
 def _content(file: BinaryIO, tensors: Mapping[str, Tensor]) -> list[Any]:
-    """All bytes of a file: read at once if they are few; or its header and its tensors, in the file's order.
+    """All bytes of a file: read at once if small; else its header and its tensors, in the file's order.
 
     Tensors are parts of the file that is mapped into memory, which the reader of the tensors need not do again.
     """
@@ -108,7 +108,7 @@ def _content(file: BinaryIO, tensors: Mapping[str, Tensor]) -> list[Any]:
 
 
 def read_facts(path: Path, *, remedy: str = RUN_AGAIN) -> dict[str, Any]:
-    """The facts about a safetensors file alone; none if quantascope did not write it."""
+    """Only the facts of a safetensors file; None if quantascope did not write it."""
     with _reading(path, remedy), safetensors.safe_open(path, framework="pt") as inside:
         return _facts(path, inside.metadata(), remedy)
 
@@ -130,10 +130,10 @@ def write_table(path: Path, table: pl.DataFrame, *, made_by: str) -> None:
 def read_table(
     path: Path, *, made_by: str | None, columns: Iterable[str] = (), remedy: str = RUN_AGAIN
 ) -> pl.DataFrame:
-    """A parquet artefact that must have some columns; `made_by` is the expected config hash, or None for any."""
+    """Read a parquet artefact with required columns; `made_by` is the expected config hash, or None for any."""
     with _reading(path, remedy) as file:
         data = file.read()
-        # Before it is parsed, since a damaged table may end the parser. The last one: a cell may quote a digest.
+        # Checked before parsing: a damaged table may crash the parser. The last one: a cell may quote a digest.
         digests = _DIGEST_IN_TABLE.findall(data)
         if digests:
             check_seal(path, data, digest=digests[-1].decode(), remedy=remedy)
@@ -149,7 +149,7 @@ def read_table(
 
 
 def check_origin(path: Path, found: Any, expected: str | None) -> None:
-    """Refuse a file that quantascope did not write or that another config made."""
+    """Raise if quantascope did not write the file or another config made it."""
     if expected is None:
         return
     if found is None:
@@ -166,7 +166,7 @@ def _json(values: Any) -> bytes:
 
 @contextmanager
 def _reading(path: Path, remedy: str) -> Iterator[BinaryIO]:
-    """An opened file; whatever its parser says of its content becomes one line."""
+    """Context manager that opens a file and turns parser errors into one-line errors."""
     with opened(path, remedy) as file:
         try:
             yield file

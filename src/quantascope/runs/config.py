@@ -1,7 +1,7 @@
 """Configurations: frozen, validated, and strict about their keys.
 
-A config is written beside every result and hashed; two runs with the same hash are the same run. An unknown
-key is refused with the nearest known one, because a silently ignored setting is a wrong experiment.
+A config is written beside every result and hashed; two runs with the same hash are the same run. An unknown key is
+an error that names the nearest known key, because a silently ignored setting is a wrong experiment.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from quantascope.runs.errors import InvalidConfig, nearest
 
 LARGEST_COUNT = 10**12
-"""No network, batch or forest holds more; larger numbers overflow somewhere below."""
+"""Upper bound for counts; larger numbers would overflow."""
 LARGEST_FLOAT = 1e30
 """The square root of this and its product with any weight fit float32."""
 LARGEST_SEED = 2**32 - 1
@@ -33,7 +33,7 @@ NonNegativeFloat = Annotated[float, Field(ge=0, le=LARGEST_FLOAT, allow_inf_nan=
 
 def _none_twice(values: tuple[Any, ...]) -> tuple[Any, ...]:
     if len(set(values)) < len(values):
-        raise ValueError("give no value twice")
+        raise ValueError("give each value once")
     return values
 
 
@@ -46,10 +46,10 @@ def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
 EVERY_KEY = {"every_key": True}
 """Context in which a config shows its later keys even at their default."""
 Distinct = AfterValidator(_distinct)
-"""For tuples of which every entry is a run of its own."""
+"""For tuples in which every entry is a separate run."""
 Seeds = Annotated[tuple[Seed, ...], Distinct]
 FurtherSeeds = Annotated[tuple[Seed, ...], AfterValidator(_none_twice)]
-"""Seeds beside others; there need not be any."""
+"""Additional seeds; may be empty."""
 
 
 # Not `Self`: beartype, which checks the tests, cannot resolve it on a method by itself.
@@ -71,9 +71,9 @@ class Config(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, protected_namespaces=())
 
     KIND: ClassVar[str] = ""
-    """What a run of this config is called in its folder; the name of the class may change, this may not."""
+    """Name of this kind of run in its folder; the class may be renamed, this must not change."""
     LATER: ClassVar[tuple[str, ...]] = ()
-    """Keys that came later; at their default they are left out, so that configs from before keep their hashes."""
+    """Keys that were added later; omitted at their default, so that older configs keep their hashes."""
 
     @model_serializer(mode="wrap")
     def _without_later_keys(self, handler: Any, info: Any) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""Where independent pieces of work run: a `concurrent.futures.Executor`.
+"""Engines that run independent jobs: each is a `concurrent.futures.Executor`.
 
-`local` is a pool of processes with a fixed number of threads each, so that all of them together do not ask for
-more cores than there are. Workers live no longer than the process that started them. `dask://HOST:PORT` is a
-dask.distributed cluster; work whose worker dies is done again by another.
+`local` is a pool of processes with a fixed number of threads each, so that together they do not use more cores
+than available. Workers end with the process that started them. `dask://HOST:PORT` is a dask.distributed cluster;
+if a worker dies, another one repeats its job.
 """
 
 import logging
@@ -32,7 +32,7 @@ def cores() -> int:
 
 
 def use_threads(threads: int) -> None:
-    """Let this process compute with so many threads."""
+    """Set the number of threads of this process."""
     _check_share(threads=threads)
     import torch
 
@@ -40,7 +40,7 @@ def use_threads(threads: int) -> None:
 
 
 def _check_share(**asked: int) -> None:
-    """Refuse threads or workers that cannot compute, or of which no machine has so many cores to share."""
+    """Raise if the number of threads or workers is below 1 or too large for the cores."""
     most = max(_MOST_ON_ANY, 8 * cores())
     for name, number in asked.items():
         if not 1 <= number <= most:
@@ -50,9 +50,9 @@ def _check_share(**asked: int) -> None:
 
 
 def open_engine(address: str = LOCAL, *, threads: int = 1, workers: int | None = None) -> Executor:
-    """The engine of an address: `local`, or that of a dask scheduler, `dask://HOST:PORT` or `tls://HOST:PORT`.
+    """Open an engine: `local`, or a dask scheduler at `dask://HOST:PORT` or `tls://HOST:PORT`.
 
-    Certificates for TLS are those of dask's own settings.
+    TLS certificates come from dask's settings.
 
     >>> with open_engine("local", workers=1) as engine:
     ...     engine.submit(pow, 2, 10).result()
@@ -61,16 +61,16 @@ def open_engine(address: str = LOCAL, *, threads: int = 1, workers: int | None =
     if address == LOCAL:
         return local_engine(threads=threads, workers=workers)
     if not re.fullmatch(r"(dask|tls)://[^\s/:]+:\d+", address):
-        raise InvalidConfig(f"'{address}' is no engine; give local, dask://HOST:PORT or tls://HOST:PORT")
+        raise InvalidConfig(f"'{address}' is not an engine; give local, dask://HOST:PORT or tls://HOST:PORT")
     if workers is not None:
-        raise InvalidConfig(f"{address} has the workers that it has; leave --workers out")
+        raise InvalidConfig(f"the number of workers of {address} is fixed; leave out --workers")
     return _dask_engine(address, threads=threads)
 
 
 def local_engine(*, threads: int = 1, workers: int | None = None) -> Executor:
-    """A pool of processes, by default as many as the cores hold at `threads` each."""
+    """A pool of processes, by default as many as fit the cores with `threads` each."""
     _check_share(threads=threads, workers=1 if workers is None else workers)
-    # Or workers would look for modules in the current folder first, which may be somebody else's run.
+    # Otherwise workers would import modules from the current folder first, which may be another person's run.
     os.environ["PYTHONSAFEPATH"] = "1"
     return ProcessPoolExecutor(
         max_workers=workers or max(1, cores() // threads),
@@ -108,25 +108,25 @@ def _dask_engine(address: str, *, threads: int) -> Executor:
 
 
 class _DaskEngine(Executor):
-    """The client's own executor; sets torch's threads for each piece of work, leaves the cluster at its end."""
+    """The client's executor, which sets torch's threads for each job and closes the client at its end."""
 
     def __init__(self, client: Any, threads: int) -> None:
         self._client, self._threads = client, threads
         self._executor = client.get_executor(pure=False)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Do fn(*args, **kwargs) on some worker."""
+        """Run fn(*args, **kwargs) on a worker."""
         return self._executor.submit(_with_threads, self._threads, fn, args, kwargs)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Wait for what is under way unless told otherwise, and leave the cluster."""
+        """Wait for running jobs if `wait`, and close the client."""
         if self._client.status == "running":
             self._executor.shutdown(wait=wait and not cancel_futures)
         self._client.close(timeout=_SECONDS_TO_CONNECT)
 
 
 def stop(engine: Executor) -> None:
-    """Ask an engine's local workers to save what they are doing and end."""
+    """Ask an engine's local workers to save their state and stop."""
     workers = list((getattr(engine, "_processes", None) or {}).values())
     engine.shutdown(wait=False, cancel_futures=True)
     for worker in workers:
@@ -134,14 +134,14 @@ def stop(engine: Executor) -> None:
 
 
 def engine_failure(error: BaseException) -> EngineFailed | None:
-    """What it means that a piece of work ended in this error; None if the work itself is to blame."""
+    """The engine failure that an error means; None if the job itself failed."""
     name = type(error).__name__
     if name == "BrokenProcessPool":
-        what = "a worker process died, perhaps for lack of memory"
+        what = "a worker process died, perhaps out of memory"
     elif name == "KilledWorker":
-        what = "several workers died on the same run, perhaps for lack of memory"
+        what = "several workers died on the same run, perhaps out of memory"
     elif name in ("CancelledError", "FutureCancelledError", "CommClosedError"):
-        what = "the engine went away"
+        what = "the connection to the engine was lost"
     elif isinstance(error, ModuleNotFoundError):
         return EngineFailed(f"a worker has no module '{error.name}'; install the same quantascope on all machines")
     else:
@@ -151,9 +151,9 @@ def engine_failure(error: BaseException) -> EngineFailed | None:
 
 @contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Processes that are started inside never see Ctrl-C, which reaches the whole group; this one does, after.
+    """Context manager that blocks Ctrl-C for processes started inside; this process receives it afterwards.
 
-    The mask is for the children. It does not keep this process from a signal that reaches another of its threads.
+    The mask is meant for the children. Another thread of this process may still receive the signal.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -174,7 +174,7 @@ def _with_threads(threads: int, fn: Callable[..., Any], args: tuple[Any, ...], k
 
 def _prepare_worker(threads: int) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    import torch  # here, so that a starting worker is watched before anything slow
+    import torch  # imported here, so that a starting worker is watched before slow imports
 
     torch.set_num_threads(threads)
 

@@ -1,7 +1,7 @@
-"""Errors that a user can cause and mend.
+"""Errors that a user can cause and fix.
 
-Every message names the offending value and the remedy; the command line prints it as one line and exits
-with code 2. Anything else that is raised is a defect of quantascope.
+Every message names the offending value and the remedy; the command line prints it as one line and exits with code
+2. Any other exception is a bug in quantascope.
 """
 
 import difflib
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 
 class QuantascopeError(Exception):
-    """Base of all errors with a remedy on the user's side."""
+    """Base class of all errors that a user can fix."""
 
 
 class InvalidConfig(QuantascopeError):
@@ -26,7 +26,7 @@ class DamagedArtefact(QuantascopeError):
 
 
 class UnreadableFile(DamagedArtefact):
-    """A file or folder that may be whole, but that the system does not let us read."""
+    """A file or folder that the system does not allow to be read; it may be intact."""
 
 
 class StorageFailed(QuantascopeError):
@@ -38,18 +38,18 @@ class Diverged(QuantascopeError):
 
 
 class EngineFailed(QuantascopeError):
-    """Work that could not be done because its worker or engine went away."""
+    """A job that failed because its worker or engine stopped."""
 
 
 _REMEDIES = {
     "free space, or use another disk": ("ENOSPC", "EDQUOT", "EFBIG"),
-    "mend permissions, or use a folder of your own": ("EACCES", "EPERM"),
+    "fix permissions, or use a folder of your own": ("EACCES", "EPERM"),
     "it cannot be changed; use another folder": ("EROFS", "ETXTBSY"),
     "close other programs, or raise the limit of open files (ulimit -n)": ("EMFILE", "ENFILE"),
     "use a shorter name": ("ENAMETOOLONG",),
-    "use a folder that is there": ("ENOENT", "ENOTDIR", "ENODEV", "ENXIO"),
+    "use an existing folder": ("ENOENT", "ENOTDIR", "ENODEV", "ENXIO"),
     "use another name": ("EISDIR", "EEXIST", "EINVAL", "EILSEQ"),
-    "mend the circle of links": ("ELOOP",),
+    "fix the circular links": ("ELOOP",),
     "free memory": ("ENOMEM",),
     "end other processes": ("EAGAIN",),
     "check the disk": ("EIO", "ESTALE"),
@@ -69,7 +69,7 @@ def storage_remedy(error: OSError) -> str:
 
 
 def nearest(name: str, known: Iterable[str], kind: str) -> str:
-    """The end of a complaint about an unknown name: the known one that it resembles, or all of this kind.
+    """The end of an error about an unknown name: the most similar known name, or all known names.
 
     >>> nearest("trian", ("train", "audit"), "commands"), nearest("x", ("train", "audit"), "commands")
     ("; did you mean 'train'?", '; known commands are audit, train')
@@ -83,7 +83,7 @@ LONGEST_MESSAGE = 300
 
 
 def one_line(text: str, longest: int = LONGEST_MESSAGE) -> str:
-    """A text that can be shown in one line: shortened, without control characters.
+    """A text as one printable line: shortened, without control characters.
 
     >>> one_line("no\\n  idea \\x1b[31m")
     'no idea \\\\x1b[31m'

@@ -1,8 +1,8 @@
-"""Files that are whole or absent, and that are opened without surprises.
+"""Atomic writing and safe opening of files.
 
 A file is written under a random temporary name, synced and renamed, so that a killed process leaves the old file
-or the new one. The writer holds its temporary file locked: one that nobody holds was left by a killed process.
-Temporary files are never opened through a link, and nothing is read that is not a regular file.
+or the new one. The writer locks its temporary file; an unlocked one was left by a killed process. Temporary files
+are never opened through a link, and only regular files are read.
 """
 
 import errno
@@ -29,7 +29,7 @@ _KINDS = {
 
 
 def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
-    """Replace a file's content atomically, and durably unless that is not worth the time."""
+    """Replace a file's content atomically, and durably if `durable`."""
     partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
     with _storage(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -49,14 +49,14 @@ def write_bytes(path: Path, data: bytes, *, durable: bool = True) -> None:
 
 
 def remove_partials(folder: Path) -> None:
-    """Remove what killed processes left half written in a folder and in those below it."""
+    """Remove temporary files of killed processes in a folder and its subfolders."""
     for partial in folder.rglob(".*.partial"):
         if (partial.is_symlink() or not partial.is_dir()) and not is_held(partial):
             partial.unlink(missing_ok=True)
 
 
 def is_held(file: Path) -> bool:
-    """Whether a process that is alive holds this file, as far as can be told; nobody, if it is not there."""
+    """Whether a running process holds this file, as far as is known; False if it does not exist."""
     try:
         handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
@@ -73,7 +73,7 @@ def is_held(file: Path) -> bool:
 
 @contextmanager
 def held(file: Path) -> Iterator[None]:
-    """An empty file that is there, and held, as long as the block runs and its process lives."""
+    """Context manager with an empty locked file, which exists while the block runs and its process lives."""
     with _storage(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
@@ -87,7 +87,7 @@ def held(file: Path) -> Iterator[None]:
 
 @contextmanager
 def opened(path: Path, remedy: str = RUN_AGAIN) -> Iterator[BinaryIO]:
-    """A regular file for reading; whatever else is there is refused in one line, and nothing blocks."""
+    """Open a regular file for reading without blocking; raises for anything else."""
     try:
         kind = stat.S_IFMT(path.stat().st_mode)
         if kind != stat.S_IFREG:
@@ -97,7 +97,7 @@ def opened(path: Path, remedy: str = RUN_AGAIN) -> Iterator[BinaryIO]:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except FileNotFoundError:
         if path.is_symlink():
-            raise DamagedArtefact(f"{path} is a link to a file that is not there; download it again") from None
+            raise DamagedArtefact(f"{path} is a link to a missing file; download it again") from None
         instead = "run the command that makes it again" if remedy == RUN_AGAIN else remedy
         raise DamagedArtefact(f"{path} is missing; {instead}") from None
     except OSError as error:
@@ -107,18 +107,18 @@ def opened(path: Path, remedy: str = RUN_AGAIN) -> Iterator[BinaryIO]:
 
 
 def file_digest(file: Path) -> str:
-    """A short hash of a file's bytes, by which a config knows the file that it was made with."""
+    """A short hash of a file's bytes, with which a config identifies its file."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()[:16]
 
 
 def unreadable(path: Path, error: OSError) -> UnreadableFile:
-    """What is said of a file or folder that the system does not let us read; it may well be whole."""
+    """The error for a file or folder that the system does not allow to be read; it may be intact."""
     return UnreadableFile(f"cannot read {path}: {error.strerror or error}; {storage_remedy(error)}")
 
 
 def refuse_links(folder: Path) -> None:
-    """Refuse a run in which a link leads out of it: through such a link, other people's runs reach your files."""
+    """Raise if a link leads out of a run: another person's run could reach your files through it."""
     root = os.path.realpath(folder)
     pending = [str(folder)]
     while pending:

@@ -1,7 +1,8 @@
-"""Ctrl-C and the system's request to end, met between two steps.
+"""Handles Ctrl-C and SIGTERM between two steps.
 
 A signal in the middle of an update would leave parameters and moments that belong to different steps. Inside
-`deferred`, the first signal is only noted; the loop asks for it when its state is whole, saves, and stops.
+`deferred`, the first signal is only recorded; the loop checks for it when its state is consistent, saves, and
+stops.
 """
 
 import signal
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def deferred() -> Iterator[Callable[[], bool]]:
-    """Whether an end was asked for, as a function; outside the main thread, where no signal comes, never."""
+    """Yield a function that returns whether to stop; outside the main thread it always returns False."""
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield asked.is_set

@@ -1,4 +1,4 @@
-"""How much memory there is, and the refusal of work that cannot fit, before any memory is taken.
+"""Measures available memory, and raises before work that cannot fit allocates any.
 
 An estimate counts only what the work certainly holds at once, so that nothing is refused that would fit.
 """
@@ -14,9 +14,9 @@ FLOAT = 4
 
 
 def check_memory(needed: int | float, what: str, *, free: float | None = None) -> None:
-    """Refuse work that needs more bytes than are `free`; `what` names the settings that make it large.
+    """Raise if work needs more bytes than are `free`; `what` names the settings that make it large.
 
-    If not given, what this process can still take is free.
+    By default, `free` is the memory that this process can still allocate.
 
     >>> check_memory(1e18, "batch_size 10000000000")
     Traceback (most recent call last):
@@ -31,7 +31,7 @@ def check_memory(needed: int | float, what: str, *, free: float | None = None) -
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether this is Python's, numpy's or torch's error for memory that is not there."""
+    """Whether this is an out-of-memory error of Python, numpy or torch."""
     said = str(error) if isinstance(error, RuntimeError) else ""
     return isinstance(error, MemoryError) or any(
         words in said for words in ("allocate memory", "out of memory", "bad_alloc")
@@ -39,7 +39,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def available_bytes() -> float:
-    """Memory that this process can still take: what the machine has left, within the limits set for it."""
+    """Memory that this process can still allocate, within the machine's free memory and its limits."""
     free = [_machine(), _container()]
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit != resource.RLIM_INFINITY:
@@ -48,7 +48,7 @@ def available_bytes() -> float:
 
 
 def _machine() -> float:
-    """What the system can give without swapping, caches included; all memory where it does not say."""
+    """Memory available without swapping, including caches; all memory if the system does not report it."""
     fields = _words("/proc/meminfo")
     if "MemAvailable:" in fields:
         return 1024.0 * int(fields[fields.index("MemAvailable:") + 1])
@@ -73,7 +73,7 @@ def _words(file: str) -> list[str]:
 
 
 def shown_bytes(size: int | float) -> str:
-    """A size in the unit that suits it.
+    """A size as text in a suitable unit.
 
     >>> shown_bytes(8.2e8), shown_bytes(3e15)
     ('0.82 GB', '3.00 PB')

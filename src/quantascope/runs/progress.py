@@ -1,4 +1,4 @@
-"""`Progress`: how a long computation says how far it is."""
+"""`Progress`: the callback with which a long computation reports its progress."""
 
 from typing import Protocol, runtime_checkable
 

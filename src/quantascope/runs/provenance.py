@@ -1,4 +1,4 @@
-"""What software made a run or a result."""
+"""Records the software that made a run or a result."""
 
 import importlib.metadata
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parents[3]
 """The checkout, if the package is used from one."""
 _QUIETLY = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
-"""Nothing that a repository's settings name is run."""
+"""Options that keep git from running programs named in a repository's settings."""
 
 
 @cache
@@ -21,7 +21,7 @@ def made_with() -> dict[str, str]:
 
 
 def commit_of(checkout: Path) -> str:
-    """The commit of our own checkout; that of a repository around an installed package says nothing."""
+    """The commit of quantascope's checkout; None for an installed package inside another repository."""
     if not (checkout / ".git").exists() or not (checkout / "src" / "quantascope").is_dir():
         return "unknown"
     git = ["git", *_QUIETLY, "-C", str(checkout)]

@@ -1,7 +1,7 @@
 """The run directory: the contract between commands.
 
-A run is a folder that one configuration made. `config.json` says which, and with what software; every other file
-in it carries that config's hash. A process that writes to a run holds its lock, which the system releases when
+A run is a folder that one configuration made. `config.json` records the configuration and the software; every
+other file carries the config's hash. A process that writes to a run holds its lock, which the system releases when
 the process dies.
 """
 
@@ -29,7 +29,7 @@ AnyConfig = TypeVar("AnyConfig", bound=Config)
 
 @dataclass(frozen=True)
 class RunDescription:
-    """What `config.json` says of a run."""
+    """The contents of a run's `config.json`."""
 
     path: Path
     kind: str
@@ -38,7 +38,7 @@ class RunDescription:
     made_with: dict[str, str]
 
     def parse(self, config: type[AnyConfig], *, make: str) -> AnyConfig:
-        """The config of a run that must be of this class; `make` is the command that makes one."""
+        """The config as this class; raises for another kind of run; `make` is the command that makes one."""
         if self.kind != config.KIND:
             raise RunMismatch(
                 f"{self.path} is a run of '{self.kind}', not of '{config.KIND}'; make one with {make}"
@@ -58,12 +58,12 @@ class RunDescription:
 
 
 def is_run(path: Path) -> bool:
-    """Whether a folder is a run of ours; the `config.json` of a saved Hugging Face model makes none."""
+    """Whether a folder is a run; a Hugging Face `config.json` does not count."""
     return is_there(path / CONFIG) and "format" in _read_object(path / CONFIG)
 
 
 def is_there(file: Path) -> bool:
-    """Whether a file exists; refused if the system does not let us look."""
+    """Whether a file exists; raises if the folder cannot be read."""
     try:
         file.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -74,7 +74,7 @@ def is_there(file: Path) -> bool:
 
 
 def read_run(path: Path) -> RunDescription:
-    """What a run folder says of itself; whatever is no run of this version is refused by name."""
+    """Read a run folder's record; raises if it is not a run of this version."""
     file = path / CONFIG
     if not is_there(file):
         what = "has no config.json" if path.is_dir() else "is not a folder"
@@ -106,7 +106,7 @@ def _read_object(file: Path) -> dict[str, Any]:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder against other writers; the system releases it when the process dies."""
+    """Lock a folder against other writers; the system releases the lock when the process dies."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
@@ -128,7 +128,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def read_settings(file: Path | None) -> dict[str, Any]:
-    """The settings in a JSON file; none without a file."""
+    """The settings in a JSON file; empty without a file."""
     if file is None:
         return {}
     if not file.is_file():
@@ -155,35 +155,36 @@ class RunDirectory:
     def open(
         cls, path: Path | str, config: Config, *, replace: bool = False, remedy: str = ELSEWHERE
     ) -> "RunDirectory":
-        """The run of this config at `path`, made if it is not there.
+        """The run of this config at `path`, created if it does not exist.
 
-        A run of the same kind that another config made is replaced if asked, and else refused with the `remedy`.
+        With `replace`, a run of the same kind with another config is overwritten; otherwise raises with the
+        `remedy`.
         """
         run = cls(Path(path), config)
         if replace:
             run._replace_other()
         if not run._holds_config():
             with run.locked():
-                if not run._holds_config():  # no other process was faster
+                if not run._holds_config():  # unless another process was faster
                     write_record(run.path / CONFIG, run._description(), made_by=run.hash)
         run._check_config(remedy)
         return run
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the run against other writers."""
+        """Lock the run against other writers."""
         with locked(self.path):
             yield
 
     def complete(self, files: Iterable[str], make: Callable[["RunDirectory"], None]) -> None:
-        """Make the run unless its `files` are there, under its lock; what is half made is resumed by `make`."""
+        """Make the run under its lock unless its `files` exist; `make` resumes an unfinished run."""
         with self.locked():
             if not all((self.path / file).exists() for file in files):
                 make(self)
 
     @property
     def made_with(self) -> dict[str, str]:
-        """The software that began this run."""
+        """The software that started this run."""
         return read_run(self.path).made_with
 
     def _description(self) -> dict[str, Any]:
@@ -196,11 +197,11 @@ class RunDirectory:
         }
 
     def _holds_config(self) -> bool:
-        """Whether this is a run already; a folder of other things is left alone."""
+        """Whether this is already a run; raises if the folder has other files."""
         try:
             if (self.path / CONFIG).exists():
                 return True
-            # Hidden files are our lock and what a killed process left half written.
+            # Hidden files are the lock and temporary files of killed processes.
             occupied = self.path.is_dir() and any(not f.name.startswith(".") for f in self.path.iterdir())
         except OSError as error:
             raise StorageFailed(f"cannot read {self.path}: {error.strerror}; {storage_remedy(error)}") from error
@@ -209,7 +210,7 @@ class RunDirectory:
         return False
 
     def _replace_other(self) -> None:
-        """Remove what another config made here, its own file last: a kill leaves a run that can be replaced."""
+        """Remove the files of another config, config.json last, so that an interrupted removal can be repeated."""
         if not is_there(self.path / CONFIG):
             return
         with self.locked():

@@ -1,9 +1,9 @@
-"""The digest that a file carries of itself.
+"""A digest of a file, stored in the file itself.
 
 It is a checksum of the file's bytes with the digest's own digits as zeros, so that it covers every byte, whatever
-the format. XXH3 runs at the speed of memory; files of older versions carry a CRC-32. It finds accidental damage:
-flipped bits, zeroed or exchanged blocks, edits by hand. It does not find forgery: who can write the file can write
-its digest too.
+the format. XXH3 runs at the speed of memory; files of older versions carry a CRC-32. It detects accidental damage:
+flipped bits, zeroed or exchanged blocks, manual edits. It does not detect forgery: anyone who can write the file
+can also write its digest.
 """
 
 import multiprocessing
@@ -35,15 +35,15 @@ def _crc32(parts: Parts) -> str:
 
 
 _DIGITS: Mapping[str, tuple[int, Callable[[Parts], str]]] = {"xxh3-64": (16, _xxh3), "crc32": (8, _crc32)}
-"""How many digits each kind of digest has, and how they are found."""
+"""Number of digits of each kind of digest, and the function that computes them."""
 BLANK = f"xxh3-64:{0:016}"
-"""What stands in a file's place for the digest until its bytes are known."""
+"""Placeholder for the digest until the file's bytes are known."""
 PATTERN = "|".join(f"{kind}:[0-9a-f]{{{count}}}" for kind, (count, _) in _DIGITS.items())
 """A digest, as a regular expression."""
 
 
 def sealed(data: bytes, *, last: bool = False) -> bytes:
-    """The bytes of a file with its digest in the place that is kept for it: the first, or the last, that is blank.
+    """The bytes of a file with its digest in place of the first (or last) placeholder.
 
     >>> sealed(b"one xxh3-64:0000000000000000")
     b'one xxh3-64:b922fd81459bc73f'
@@ -54,11 +54,11 @@ def sealed(data: bytes, *, last: bool = False) -> bytes:
 
 
 def check_seal(path: Path, first: bytes, *rest: memoryview, digest: Any, remedy: str) -> None:
-    """Refuse a file of ours whose bytes do not match its digest, which is in the `first` of its parts.
+    """Raise if a file's bytes do not match its digest, which is in the `first` of its parts.
 
     A file of an older version may have none.
     """
-    # A digest that is there under another name is one whose name is damaged.
+    # A digest under another name has a damaged name.
     if digest is None and all(f"{kind}:".encode() not in first for kind in _DIGITS):
         _warn_of_no_digest(path)
     elif not isinstance(digest, str) or not _is_intact(first, rest, digest.encode()):
@@ -78,10 +78,10 @@ _told: list[Path] = []
 
 
 def _warn_of_no_digest(path: Path) -> None:
-    """Say it once, and not in workers, which would say it again."""
+    """Warn once, and not in workers, which would repeat the warning."""
     if not _told and multiprocessing.parent_process() is None:
         _told.append(path)
         warnings.warn(
-            f"{path} has no digest, as files of older versions: damage in it, and in others like it, goes unseen",
+            f"{path} has no digest, like files of older versions: damage in it cannot be detected",
             stacklevel=2,
         )

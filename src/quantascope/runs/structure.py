@@ -1,4 +1,4 @@
-"""What the tensors of an artefact must be, in one line each: `"float events intervals"`.
+"""Declares the tensors of an artefact in one line each: `"float events intervals"`.
 
 The first word is the kind of number, the others name the axes. Axes of one name have one length throughout.
 """
@@ -22,7 +22,7 @@ def check_tensors(
     sizes: Mapping[str, int] | None = None,
     remedy: str = RUN_AGAIN,
 ) -> None:
-    """Refuse tensors of other names, kinds or shapes, and numbers that are not finite; `sizes` are known axes.
+    """Raise if tensors have other names, kinds or shapes, or are not finite; `sizes` are known axes.
 
     >>> check_tensors(Path("field"), {"loss": torch.zeros(3, 2)}, {"loss": "float events"})
     Traceback (most recent call last):
@@ -33,7 +33,7 @@ def check_tensors(
         if name not in tensors:
             raise DamagedArtefact(f"{path} has no tensor '{name}'; {remedy}")
         if name not in expected:
-            raise DamagedArtefact(f"{path} has a tensor '{name}' that does not belong there; {remedy}")
+            raise DamagedArtefact(f"{path} has an unexpected tensor '{name}'; {remedy}")
     for name, form in expected.items():
         tensor, (kind, *axes) = tensors[name], form.split()
         found = list(tensor.shape)
@@ -50,7 +50,7 @@ def check_tensors(
 
 
 def is_named(value: Any) -> bool:
-    """Whether facts say a list of names."""
+    """Whether a value is a list of names."""
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 

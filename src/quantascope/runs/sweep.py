@@ -1,9 +1,8 @@
-"""Many runs on one engine, watched while they work.
+"""Runs many jobs on one engine and reports their progress.
 
-A run is a function of a config and a folder. While it works it notes its progress in the folder, where the
-watching process finds it: this needs a shared file system and nothing else, whatever the engine is. A sweep keeps
-a ticket beside its runs, and holds it while it lives. Workers that have a run when the sweep ends give it up, even
-where no signal reaches them.
+A run is a function of a config and a folder. While it works, it writes its progress to the folder, where the
+watching process reads it; this only needs a shared file system. A sweep keeps a locked ticket file beside its runs
+while it lives. Workers stop their run when the sweep ends, even if no signal reaches them.
 """
 
 import contextlib
@@ -25,16 +24,16 @@ from quantascope.runs.files import held, is_held, write_bytes
 from quantascope.runs.progress import Progress
 
 Work = Callable[[Any, Path, Progress | None], Any]
-"""Makes the run of a config in a folder, or reads it if it is there."""
+"""A function that makes the run of a config in a folder, or loads it if it exists."""
 PROGRESS = "progress.json"
 _TICKET = ".sweep-"
 _SILENCE = 60.0
-"""Seconds after which a sweep that holds no lock that can be seen, and touches its ticket no more, has ended."""
+"""Seconds without a visible lock or a touch of its ticket after which a sweep counts as ended."""
 
 
 @dataclass(frozen=True)
 class RunStatus:
-    """How far a run is."""
+    """The progress of a run."""
 
     label: str
     steps: int
@@ -55,10 +54,10 @@ def run_all(
     steps: Callable[[Any], int],
     watch: Watcher | None = None,
 ) -> None:
-    """Do every job that is not done yet; the first error stops the sweep and what has not begun."""
+    """Run every unfinished job; the first error stops the sweep and jobs that have not begun."""
     if not jobs:
         return
-    jobs = {path.absolute(): config for path, config in jobs.items()}  # workers may stand in another folder
+    jobs = {path.absolute(): config for path, config in jobs.items()}  # workers may have another working directory
     for path in jobs:
         (path / PROGRESS).unlink(missing_ok=True)  # of an earlier attempt
     place = Path(os.path.commonpath(jobs))
@@ -96,7 +95,7 @@ def _remove_dead_tickets(place: Path) -> None:
 
 
 def _is_alive(ticket: Path) -> bool:
-    """Whether its sweep goes on: by its lock, or, where a disk hides other machines' locks, by its last touch."""
+    """Whether the sweep is alive: by its lock, or, if the disk hides other machines' locks, by its last touch."""
     with contextlib.suppress(OSError):
         return is_held(ticket) or time.time() - ticket.stat().st_mtime < _SILENCE
     return False
@@ -112,7 +111,7 @@ def _work_noting_progress(work: Work, config: Config, path: Path, ticket: Path) 
     def note(step: int, loss: float, acquired: int | None = None) -> None:
         if not _is_alive(ticket):
             raise EngineFailed(f"the sweep of {path} has ended; run the same command to resume")
-        with contextlib.suppress(StorageFailed):  # nobody's result depends on the display
+        with contextlib.suppress(StorageFailed):  # results do not depend on the display
             write_bytes(
                 file, json.dumps({"step": step, "loss": loss, "acquired": acquired}).encode(), durable=False
             )
@@ -122,7 +121,7 @@ def _work_noting_progress(work: Work, config: Config, path: Path, ticket: Path) 
     except KeyboardInterrupt:
         if multiprocessing.parent_process() is None:
             raise
-        os._exit(130)  # the run is saved; a pool would go on to the next
+        os._exit(130)  # the run is saved; otherwise the pool would start the next one
     file.unlink(missing_ok=True)
 
 

@@ -45,7 +45,7 @@ def fit_power_law(
     sizes = len(np.unique(x[usable]))
     if sizes < FEWEST:
         raise InvalidConfig(
-            f"a power law through {sizes} different sizes says nothing; give at least {FEWEST} "
+            f"a power law through {sizes} different sizes is not determined; give at least {FEWEST} "
             f"with finite, positive loss (of {len(x)} points, {int(usable.sum())} have one)"
         )
     fit = OLS(np.log(loss[usable]), np.column_stack([np.ones(usable.sum()), np.log(x[usable])])).fit()
@@ -65,7 +65,7 @@ def power_law_or_nothing(x: Num[np.ndarray, " points"], loss: Float[np.ndarray, 
 
 
 def log_error(predicted: Float[np.ndarray, " points"], measured: Float[np.ndarray, " points"]) -> float:
-    """Root-mean-square log ratio over the points that were measured; infinite if a loss of zero was foretold."""
+    """Root-mean-square log ratio over the measured points; infinite if a loss of zero was predicted."""
     known = np.isfinite(measured)
     with np.errstate(divide="ignore"):
         return float(np.sqrt(np.mean(np.log(predicted[known] / measured[known]) ** 2))) if known.any() else np.nan
@@ -78,7 +78,7 @@ def bootstrap_exponent(
     resamples: int = 2000,
     seed: int = 0,
 ) -> tuple[float, float] | None:
-    """95 % percentile interval of the exponent when seeds and sizes are both drawn anew.
+    """95 % bootstrap percentile interval of the exponent, resampling both seeds and sizes.
 
     A draw with fewer than three different sizes fits nothing and is left out; none remain if there are too few.
     """

@@ -1,7 +1,7 @@
-"""Is it a power law? Compared with an exponential and a broken power law by information criterion.
+"""Compares a power law with an exponential and a broken power law by information criterion.
 
 All three are curves of log L with Gaussian residuals. AICc = n ln(RSS/n) + 2k + 2k(k+1)/(n−k−1), k counting the
-residual's variance. A difference below two says nothing; one above ten says much.
+residual's variance. A difference below two is not evidence; one above ten is strong evidence.
 """
 
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ class Forms:
 
     @property
     def exponential_excess(self) -> float:
-        """How much worse an exponential is than a power law."""
+        """AICc of an exponential minus AICc of a power law."""
         return self.exponential - self.power
 
     @property
     def broken_excess(self) -> float:
-        """How much worse a broken power law is than a power law."""
+        """AICc of a broken power law minus AICc of a power law."""
         return self.broken - self.power
 
 
@@ -57,7 +57,7 @@ def compare_forms(x: Num[np.ndarray, " points"], loss: Float[np.ndarray, " point
 
 
 def forms_or_undecided(x: Num[np.ndarray, " points"], loss: Float[np.ndarray, " points"]) -> Forms:
-    """The same, all NaN where the points are too few to tell forms apart.
+    """The comparison, all NaN if the points are too few to distinguish forms.
 
     >>> forms_or_undecided(np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 1.0])).broken_excess
     nan

@@ -52,13 +52,13 @@ class Cells:
         return np.column_stack([self.parameters, self.examples, self.steps])
 
     def where(self, chosen: Bool[np.ndarray, " cells"]) -> "Cells":
-        """Some of the cells."""
+        """The cells at these indices."""
         return Cells(*(column[chosen] for column in self.columns))
 
 
 @dataclass(frozen=True, eq=False)
 class JointLaw:
-    """K(P, D, S) with exponents and log-prefactors of the three frontiers and the sharpness of their crossover."""
+    """The law K(P, D, S): exponents and log-prefactors of three frontiers, and sharpness of their crossover."""
 
     exponent: Float[np.ndarray, " 3"]
     log_scale: Float[np.ndarray, " 3"]

@@ -1,4 +1,4 @@
-"""What Q-dynamics foretells about the loss of a finite forest, without a free exponent.
+"""The loss of a finite forest as predicted by Q-dynamics, without a free exponent.
 
 A learner that has acquired K functions still misses the others, each of which costs its query probability times
 the entropy of its label. Which K they are is the simulator's answer: in the *compositional* order a function needs
@@ -26,7 +26,7 @@ def direct_order(forest: Forest) -> Int[np.ndarray, " nodes"]:
 
 
 def missing_cost(forest: Forest) -> Float[np.ndarray, " nodes"]:
-    """Bits that each function costs in expectation while it is not acquired."""
+    """Expected cost in bits of each function while it is not acquired."""
     entropy = np.array([initial_loss(depth) for depth in range(int(forest.depth.max()) + 1)])
     return forest.query * entropy[forest.depth]
 
@@ -41,7 +41,7 @@ def loss_after(
 
 
 def reconstructed(forest: Forest, acquired: Bool[np.ndarray, "*points tasks"]) -> Float[np.ndarray, "*points"]:
-    """Loss in bits given which functions were really acquired: what the missing ones cost."""
+    """Loss in bits of the functions that were actually not acquired."""
     return (~acquired).astype(float) @ missing_cost(forest)[forest.tasks]
 
 

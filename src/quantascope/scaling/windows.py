@@ -1,4 +1,4 @@
-"""Which evaluations a fit may use, by rules that are fixed before a run (paper, appendices D.2 and D.3)."""
+"""Selects the evaluations for a fit by rules that are fixed before a run (paper, appendices D.2 and D.3)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

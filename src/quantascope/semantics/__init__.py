@@ -1,6 +1,6 @@
-"""Naming of units: the simplest description, in the words of a property table, of when each is active.
+"""Describes units: the simplest description, in terms of a property table, of when each unit is active.
 
-No torch is needed: a unit is a row of truth values over events.
+Works without torch: a unit is a row of truth values over events.
 
 >>> import numpy as np
 >>> from quantascope.quanta.properties import Properties

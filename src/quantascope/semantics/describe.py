@@ -1,8 +1,8 @@
 """The search for a description: one atom, or two joined by "and" or "or" (paper, section 5.2).
 
-atoms     ranked by the F1 with which each tells when the unit is active; the best 16 go on
+atoms     ranked by their F1 as predictions of the unit's activity; the best 16 are kept
 all       single atoms, and every pair of them joined by "and" and by "or"
-choose    the highest F1 − 0.02 · (literals − 1); among equals the shorter, then the one of better atoms
+choose    the highest F1 − 0.02 · (literals − 1); of equal ones the shorter, then the one with better atoms
 
 Only counts matter: those of a pair are one small matrix product, and "or" follows from "and".
 """
@@ -20,12 +20,12 @@ from quantascope.semantics.units import Units
 
 MOST_ATOMS = 16
 COST = 0.02
-"""What a second literal must add to F1 to be worth saying."""
+"""Least gain in F1 for which a second literal is added."""
 
 
 @dataclass(frozen=True)
 class Description:
-    """One atom, or two that are joined.
+    """One atom, or two joined by "and" or "or".
 
     >>> print(Description(("emit value", "chunk has hundreds"), "and"))
     emit value and chunk has hundreds
@@ -42,13 +42,13 @@ class Description:
         return f" {self.joined} ".join(self.atoms)
 
     def holds(self, properties: Properties) -> Bool[np.ndarray, " events"]:
-        """The events that are described."""
+        """The events for which the description holds."""
         values = [properties.atom(atom) for atom in self.atoms]
         return np.logical_and.reduce(values) if self.joined == "and" else np.logical_or.reduce(values)
 
 
 def describe(properties: Properties, units: Units) -> list[Description]:
-    """The best description of each unit on the events where it is judged."""
+    """The best description of each unit on its judged events."""
     # Sums of up to 2^24 zeros and ones are exact in single precision.
     values = properties.values.astype(np.float32)
     active, judged = units.active.astype(np.float32), units.judged.astype(np.float32)

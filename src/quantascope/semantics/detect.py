@@ -1,7 +1,7 @@
-"""Is there a unit for a given property? The single unit that tells each property best.
+"""Detectors: the single unit that best predicts each property.
 
-The unit is chosen on one panel and scored on the other, as descriptions are. Which unit answers is no matter of
-naming: a unit may be the best detector of what its own description does not speak of.
+The unit is chosen on one panel and scored on the other, like descriptions. A detector is independent of
+descriptions: a unit may be the best detector of a property that its own description does not mention.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from quantascope.semantics.score import bootstrap_counts, example_counts, f1, in
 
 @dataclass(frozen=True, kw_only=True)
 class Detected:
-    """A property, the unit that tells it best, and the F1 of that unit on the test panel.
+    """A property, its best detector, and the detector's F1 on the test panel.
 
     `constant` is the F1 of a unit that is always active.
     """

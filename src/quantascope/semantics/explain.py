@@ -1,8 +1,8 @@
-"""What the units of a trained model do, in words: their activity on two panels, named and tested.
+"""Describes the units of a trained model from their activity on two panels.
 
-units       which unit is active at which event of a panel
-properties  what can be said of each event
-chosen on a calibration panel, frozen, and scored on a test panel
+units       the activity of each unit at each event of a panel
+properties  the properties of each event
+descriptions are chosen on a calibration panel, frozen, and scored on a test panel
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -20,16 +20,16 @@ from quantascope.semantics import Detected, Named, Score, Units, detectors, name
 from quantascope.semantics.name import PERMUTATIONS
 
 SEMANTICS = "semantics.parquet"
-"""Units in words, kept beside them."""
+"""File of unit descriptions, saved beside the units."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What is explained: units by kind, and properties, both on the events of a panel's inputs.
+    """The subject of an explanation: units by kind, and properties, both on the events of a panel's inputs.
 
-    `units` also takes the engine and the listener of `measure_field`, should something have to be measured first.
-    `panels` are those of calibration and test. Of the `probes` it is asked whether any single unit detects them.
-    What is found is kept in `folder` under the hash `made_by`.
+    `units` also takes the engine and the callback of `measure_field`, in case a field has to be measured first.
+    `panels` are the calibration and test panels. For each of the `probes`, the best detector is found. Results are
+    saved in `folder` with the hash `made_by`.
     """
 
     title: str
@@ -45,7 +45,7 @@ class Subject:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """The units of a subject in words, and which unit detects each probe best."""
+    """The descriptions of a subject's units, and the best detector of each probe."""
 
     subject: Subject
     calibration: str
@@ -54,7 +54,7 @@ class Explanation:
     detected: Mapping[str, list[Detected]]
 
     def table(self) -> pl.DataFrame:
-        """One row for each unit, the best told first; constant ones last."""
+        """One row for each unit, the best described first, constant units last."""
         rows = [
             {
                 "kind": kind,
@@ -76,13 +76,13 @@ class Explanation:
         return pl.DataFrame(rows, schema=schema).sort("f1", descending=True, nulls_last=True, maintain_order=True)
 
     def detector_table(self) -> pl.DataFrame:
-        """For each probed property the unit that detects it best."""
+        """One row for each probed property with its best detector."""
         return pl.DataFrame(
             [{"kind": kind, **asdict(one)} for kind, found in self.detected.items() for one in found]
         )
 
     def save(self) -> Path:
-        """Keep the table beside the units."""
+        """Save the table beside the units."""
         file = self.subject.folder / SEMANTICS
         remove_partials(self.subject.folder)
         write_table(file, self.table(), made_by=self.subject.made_by)
@@ -107,7 +107,7 @@ def explain(
     permutations: int = PERMUTATIONS,
     **measuring: Any,
 ) -> Explanation:
-    """Choose descriptions on one panel, freeze them, and score them on another that shares no input with it."""
+    """Choose descriptions on one panel, freeze them, and score them on another panel without common inputs."""
     panels = calibration or subject.panels[0], test or subject.panels[1]
     shared = len(set.intersection(*(set(subject.keys(panel)) for panel in panels)))
     if shared:

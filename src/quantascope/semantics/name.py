@@ -1,11 +1,12 @@
-"""Calibrate, freeze, test: names of units, beside what says nothing about them.
+"""Calibrate, freeze, test: descriptions of units, compared with uninformative baselines.
 
 calibrate   the best description of each unit on one panel
-freeze      it is not touched again
-test        its F1 on events of other examples; intervals over examples, since events of one hang together
+freeze      it is not changed again
+test        its F1 on events of other examples; intervals over examples, since their events are dependent
 
-F1 alone flatters a unit that is active often. So beside it stand the F1 of a description that always holds, and
-the F1 of the same search, calibrated and tested, for labels shuffled among the events where the unit is judged.
+F1 alone is too high for a unit that is often active. It is therefore compared with the F1 of a description that
+always holds, and with the F1 of the same search, calibrated and tested, on labels shuffled among the unit's judged
+events.
 """
 
 from dataclasses import dataclass, fields
@@ -27,10 +28,10 @@ Panel = tuple[Properties, Units]
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """F1 of a frozen description on the test panel, with the middle 95 % over examples drawn anew.
+    """F1 of a frozen description on the test panel, with its 95 % bootstrap interval over examples.
 
-    `constant` is the F1 of a description that always holds, `permuted` that of descriptions of shuffled labels;
-    `gain` is the F1 above `constant`, its interval over the same draws.
+    `constant` is the F1 of a description that always holds, `permuted` the mean F1 for shuffled labels; `gain` is
+    the F1 above `constant`, with its interval over the same draws.
     """
 
     f1: float
@@ -45,9 +46,9 @@ class Score:
 
 @dataclass(frozen=True, kw_only=True)
 class Named:
-    """A unit in words. A unit that is always or never active where it is judged has no description and no score.
+    """A described unit. A unit that is always or never active on its judged events has no description or score.
 
-    `events` are those of the test panel on which the unit is judged, `active` its share of them.
+    `events` is the number of judged events of the test panel, `active` the share on which the unit is active.
     """
 
     unit: str
@@ -59,12 +60,12 @@ class Named:
 
     @property
     def tells(self) -> bool:
-        """Whether the description says more than what always holds, and than what chance finds."""
+        """Whether the description is better than one that always holds, and than chance."""
         return self.score is not None and self.score.gain_low > 0 and self.score.low > self.score.permuted
 
 
 def name_units(calibration: Panel, test: Panel, *, permutations: int = PERMUTATIONS, seed: int = 0) -> list[Named]:
-    """Name every unit; each panel is its property table with the units' activity on the same events."""
+    """Describe every unit; each panel is a property table with the units' activity on the same events."""
     _check(calibration, test, permutations)
     atoms = shared_atoms(calibration[0], test[0])
     constant = calibration[1].constant | test[1].constant
@@ -105,7 +106,7 @@ def _tested(
 def _permuted(
     atoms: tuple[Properties, Properties], calibrated: Units, tested: Units, permutations: int, seed: int
 ) -> np.ndarray:
-    """Mean test F1 of the whole search over labels that are shuffled where each unit is judged."""
+    """Mean test F1 of the whole search for labels shuffled among each unit's judged events."""
     rng = np.random.default_rng(seed)
     total = np.zeros(len(tested))
     for _ in range(permutations):
@@ -145,11 +146,11 @@ def _chosen(units: Units, kept: list[int]) -> Units:
 
 def _check(calibration: Panel, test: Panel, permutations: int) -> None:
     if not 1 <= permutations <= MOST_PERMUTATIONS:
-        raise InvalidConfig(f"{permutations} permutations give no baseline; ask for 1 to {MOST_PERMUTATIONS:,}")
+        raise InvalidConfig(f"{permutations} permutations give no baseline; give 1 to {MOST_PERMUTATIONS:,}")
     for properties, units in (calibration, test):
         if properties.events != units.active.shape[1]:
             raise InvalidConfig(
-                f"properties of {properties.events:,} events and activity on {units.active.shape[1]:,}; "
+                f"properties of {properties.events:,} events but activity on {units.active.shape[1]:,}; "
                 "give both on the same events"
             )
     if calibration[1].names != test[1].names:

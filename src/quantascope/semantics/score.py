@@ -1,4 +1,4 @@
-"""F1 of descriptions, from counts, and its intervals over examples."""
+"""F1 of descriptions from counts, with intervals over examples."""
 
 import numpy as np
 from jaxtyping import Bool, Float, Int, Num
@@ -9,7 +9,7 @@ BOOTSTRAPS = 1000
 def f1(
     both: Num[np.ndarray, "..."], described: Num[np.ndarray, "..."], active: Num[np.ndarray, "..."]
 ) -> Float[np.ndarray, "..."]:
-    """2 · both / (described + active), counts of events that broadcast together; 0 where there are none.
+    """2 · both / (described + active) for counts of events that broadcast together; 0 if there are none.
 
     >>> f1(np.array([3, 0]), np.array([4, 0]), np.array([4, 0]))
     array([0.75, 0.  ])
@@ -24,7 +24,7 @@ def example_counts(
     judged: Bool[np.ndarray, "units events"],
     example: Int[np.ndarray, " events"],
 ) -> Float[np.ndarray, "4 units examples"]:
-    """Judged events of each example: those described and active, those described, those active, and all."""
+    """Counts of judged events of each example: described and active, described, active, and all."""
     numbers, place = np.unique(example, return_inverse=True)
     tables = (described & active, described & judged, active & judged, judged)
     return np.stack(
@@ -35,7 +35,7 @@ def example_counts(
 def bootstrap_counts(
     counts: Float[np.ndarray, "kinds units examples"], *, times: int = BOOTSTRAPS, seed: int = 0
 ) -> Float[np.ndarray, "kinds units times"]:
-    """Total counts over examples drawn anew with replacement; events of one example stay together."""
+    """Total counts over bootstrap samples of examples; events of one example stay together."""
     examples = counts.shape[-1]
     drawn = np.random.default_rng(seed).multinomial(examples, np.full(examples, 1 / examples), size=times)
     return counts @ drawn.T.astype(np.float64)

@@ -1,4 +1,4 @@
-"""What there is to explain: the factors of a source, its Q-model, or the Q-model of a program."""
+"""Opens what can be explained: the factors of a source, its Q-model, or the Q-model of a program."""
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -26,7 +26,7 @@ from quantascope.sources.source import Source
 from quantascope.tasks.task import Roles, SymbolTask
 
 UNRELIABLE = (
-    "the priority field does not account for the loss, so its factors are no quanta; see quantascope discover"
+    "the priority field does not account for the loss, so its factors are not quanta; see quantascope discover"
 )
 QUANTUM, WRITER = "quantum", "writer"
 AT_ONCE = 512
@@ -43,17 +43,17 @@ def find_subject(
     program: str | None = None,
     device: str | torch.device | None = None,
 ) -> Subject:
-    """What there is to explain at a place: a source, or a compiled Q-model; a program in a file must be named."""
+    """Open the subject at a location: a source, or a compiled Q-model; a program in a file must be named."""
     path = Path(where)
     if path.is_dir() and is_run(path) and read_run(path).kind == CompiledLearner.KIND:
         if units or preset or properties:
             raise InvalidConfig(
-                f"{where} holds a compiled Q-model, which is described in its program's words; leave out --units, "
+                f"{where} holds a compiled Q-model, which is described by its program; leave out --units, "
                 "--preset and --properties"
             )
         return compiled_subject(read_compiled(path, program=program, device=device or CPU), path)
     if program:
-        raise InvalidConfig(f"{where} is no compiled Q-model; leave out --program {program}")
+        raise InvalidConfig(f"{where} is not a compiled Q-model; leave out --program {program}")
     source = open_source(where, task=task, device=device)
     return subject_of(source, units=units, preset=preset, properties=properties)
 
@@ -65,7 +65,7 @@ def subject_of(
     preset: FitPreset | None = None,
     properties: str | None = None,
 ) -> Subject:
-    """What there is to explain of a source: the units or preset asked for, or its Q-model, or its factors."""
+    """The subject of a source: the requested units or preset, by default its Q-model, or else its factors."""
     if units == "factors" and preset:
         raise InvalidConfig(f"factors have no preset; leave out --preset {preset}, or --units factors")
     chosen: FitPreset = preset or "faithful"
@@ -109,7 +109,7 @@ def qmodel_subject(run: RecoveredRun, properties: str | None = None) -> Subject:
 
 
 def compiled_subject(run: CompiledRun, path: Path) -> Subject:
-    """Gates of a compiled Q-model, whatever its program, in the words of that program."""
+    """The gates of a compiled Q-model, described by its program."""
     taught = run.taught
     task = taught.task
 
@@ -161,6 +161,6 @@ def _source_subject(
 def _two_panels(roles: Roles, whose: str) -> tuple[str, str]:
     if roles.calibration is None or roles.test is None or roles.calibration == roles.test:
         raise InvalidConfig(
-            f"{whose} has no two panels to choose and to test descriptions on; name them calibration and test"
+            f"{whose} needs two panels to choose and to test descriptions; name them calibration and test"
         )
     return roles.calibration, roles.test

@@ -1,4 +1,4 @@
-"""Property tables for the events of a source: the task's own, the user's, or one of its tokens.
+"""Property tables for the events of a source: the task's, the user's, or one made from its tokens.
 
 A user's table is a function in a file, `FILE.py:NAME`, from inputs to `Properties`; or a parquet file with a row
 for each event, a column `panel`, and any further columns; or a program that writes what the source writes.
@@ -22,12 +22,12 @@ from quantascope.sources.user_file import call_named, load_name
 from quantascope.tasks.task import SymbolTask
 
 TASK_TABLE = "task"
-"""Names the task's own table."""
+"""Name of the task's own table."""
 
 
 @lru_cache(maxsize=8)
 def property_table(source: Source, panel: str, asked: str | None = None) -> Properties:
-    """The properties of a panel's events, by the table that is asked for or the best that there is."""
+    """The properties of a panel's events, from the requested table or by default the best available one."""
     inputs, labels = source.inputs(panel), source.labels(panel)
     if asked is None or asked == TASK_TABLE:
         table = source.task.properties(inputs)
@@ -56,7 +56,7 @@ def _user_table(asked: str, source: Source, panel: str) -> Properties:
     if isinstance(function, Program):
         return _program_table(source, panel, asked)
     if not callable(function):
-        raise InvalidConfig(f"{asked} is no function; write def {split_entry(asked)[1]}(inputs) -> Properties")
+        raise InvalidConfig(f"{asked} is not a function; write def {split_entry(asked)[1]}(inputs) -> Properties")
     table = call_named(asked, function, source.inputs(panel))
     if not isinstance(table, Properties):
         raise InvalidConfig(f"{asked} returns {type(table).__name__}; let it return quantascope.Properties")

@@ -1,12 +1,12 @@
-"""A property table for any text source, so that a first answer needs no work.
+"""A default property table for any text source.
 
     predicts      the token that is to be predicted
     after         the token before it
-    position      its place in the output, the first ones one by one
+    position      its position in the output, for the first positions
     class         letters, digits, punctuation, white space, special; whether it begins a word
-    frequency     how common the token is among the events: the commonest, common, rare
+    frequency     frequency of the token among the events: most common, common, rare
 
-Only the commonest tokens get an atom of their own; a rare one has too few events to be tested.
+Only the most common tokens get their own atom; a rare token has too few events for a test.
 """
 
 from collections import Counter
@@ -79,7 +79,7 @@ def _commonest(tokens: Sequence[str]) -> list[str | None]:
 
 
 def _bands(tokens: Sequence[str]) -> list[str]:
-    """Thirds of all events, by how often their token comes."""
+    """Thirds of all events by the frequency of their token."""
     counts = Counter(tokens)
     ranked = sorted(counts, key=lambda token: (-counts[token], token))
     share = np.cumsum([counts[token] for token in ranked]) / len(tokens)

@@ -1,4 +1,4 @@
-"""`Units`: when each unit of a model is active, and on which events it is judged."""
+"""`Units`: the activity of each unit of a model, and the events on which it is judged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from quantascope.quanta.properties import Properties
 from quantascope.runs.errors import InvalidConfig
 
 LEAST = 20
-"""An atom is kept if so many events have it, and so many do not, in both panels."""
+"""An atom is kept if at least this many events have it, and as many do not, in both panels."""
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
     """Activity of units on the events of a panel.
 
-    A gate is judged on all events. A writer is judged where its owner is active, since elsewhere it cannot speak.
+    A gate is judged on all events. A writer is judged where its owner is active, since it is silent elsewhere.
     """
 
     names: tuple[str, ...]
@@ -67,9 +67,9 @@ class Units:
 def shared_atoms(
     calibration: Properties, test: Properties, *, least: int = LEAST
 ) -> tuple[Properties, Properties]:
-    """Both tables with the atoms that can be told in both: enough events with and without each.
+    """Both tables with the atoms that are testable in both: enough events with and without each.
 
-    Of atoms that hold in the same events the first is kept: a second name would take the place of another atom.
+    Of atoms that hold on the same events, the first is kept: a duplicate would displace another atom.
 
     >>> values = np.array([[1, 0] * 30, [1, 0] * 30, [1] * 60]) > 0
     >>> both = Properties(("odd", "not even", "any"), values, np.arange(60))

@@ -1,4 +1,4 @@
-"""`Source`: everything that discovery needs to know of a trained network."""
+"""`Source`: everything that discovery needs to know about a trained network."""
 
-# A worker process that is sent a function of a user's file can then import it.
+# Lets a worker process import functions of a user's file.
 import quantascope.program.source  # noqa: F401

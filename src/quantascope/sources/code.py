@@ -1,10 +1,10 @@
 """A source that reads Python: a GPT-NeoX on bytes, trained by `transformers.Trainer` on the standard library.
 
-    RUN/checkpoints   what our callback of the Trainer keeps, with the learning rates summed
+    RUN/checkpoints   checkpoints of quantascope's Trainer callback, with summed learning rates
     RUN/series        the same weights in the layout of Pythia, a folder stepN for each checkpoint
-    RUN/data.json     which library it was, with a digest of its files
+    RUN/data.json     the version of the library, with a digest of its files
 
-Discovery reads the former. The latter is a series like any other: `quantascope audit RUN/series`.
+Discovery reads RUN/checkpoints. RUN/series can be audited like any series: `quantascope audit RUN/series`.
 """
 
 import importlib
@@ -58,26 +58,24 @@ class CodeConfig(Config):
 
     @property
     def interval_steps(self) -> list[int]:
-        """Steps at which checkpoints are kept."""
+        """Steps at which checkpoints are saved."""
         return sorted(set(np.rint(np.linspace(0, self.steps, self.intervals + 1)).astype(int).tolist()))
 
 
 def check_code(config: CodeConfig) -> None:
-    """Refuse a source that cannot be trained: no Trainer, no library, no such panel."""
+    """Raise if the source cannot be trained: no Trainer, no library, or an unknown panel."""
     for package in ("transformers", "accelerate"):
         if importlib.util.find_spec(package) is None:
             raise InvalidConfig(f"{package} is not installed; pip install 'quantascope[transformers]' accelerate")
     if config.width % config.heads:
-        raise InvalidConfig(
-            f"width {config.width} does not divide by heads = {config.heads}; choose one that does"
-        )
+        raise InvalidConfig(f"width {config.width} is not divisible by heads = {config.heads}; choose one that is")
     code_task().panel(config.measured_on)
 
 
 def train_code(
     config: CodeConfig, path: Path, progress: Progress | None = None, *, device: str | torch.device = CPU
 ) -> Source:
-    """Train or read the source of this config at `path`; an interrupted training begins anew."""
+    """Train or load the source of this config at `path`; an interrupted training starts again."""
     where = find_device(device)
     if not (path / TRAINED).exists():
         check_code(config)
@@ -98,7 +96,9 @@ def read_code(path: Path, *, device: str | torch.device = CPU) -> Source:
     """The trained source in a run folder."""
     config = read_run(path).parse(CodeConfig, make=MAKE)
     if not (path / TRAINED).exists():
-        raise DamagedArtefact(f"{path} is not trained to its end; quantascope train code --out {path} trains it")
+        raise DamagedArtefact(
+            f"the training of {path} is not finished; quantascope train code --out {path} trains it"
+        )
     task = code_task()
     check_data(path, task)
     return _source(config, path, task, find_device(device))
@@ -183,7 +183,7 @@ def _train(
 
 @contextmanager
 def _without_bars() -> Iterator[None]:
-    """Saving a checkpoint draws no progress bar."""
+    """Suppress the progress bar of saving."""
     logging = importlib.import_module("transformers.utils.logging")
     shown = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
@@ -201,7 +201,7 @@ def _batched(examples: list[TextExample]) -> dict[str, torch.Tensor]:
 
 
 def byte_tokenizer(symbols: tuple[str, ...]) -> Any:
-    """A tokenizer of Hugging Face in which every byte is a token, with its own number."""
+    """A Hugging Face tokenizer in which every byte is a token, numbered by its value."""
     tokenizers = importlib.import_module("tokenizers")
     transformers = importlib.import_module("transformers")
     model = tokenizers.models.BPE({symbol: byte for byte, symbol in enumerate(symbols)}, [])
@@ -212,7 +212,7 @@ def byte_tokenizer(symbols: tuple[str, ...]) -> Any:
 
 
 def _series_callback(folder: Path, steps: list[int], progress: Progress | None) -> Any:
-    """Saves the model as Pythia's are saved, in stepN, and notes the progress."""
+    """Callback that saves the model in folders stepN, as Pythia does, and reports the progress."""
     transformers = importlib.import_module("transformers")
 
     class Series(transformers.TrainerCallback):

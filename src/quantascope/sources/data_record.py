@@ -1,4 +1,4 @@
-"""Which packaged data a run was trained on, and a warning if others are installed when it is opened."""
+"""Records the packaged data that a run was trained on, and warns if other data are installed when it is opened."""
 
 import warnings
 from pathlib import Path
@@ -12,7 +12,7 @@ DATA = "data.json"
 
 
 class OtherData(UserWarning):
-    """The installed data are not those that a run was trained on."""
+    """Warning that the installed data differ from a run's training data."""
 
 
 def keep_data(run: RunDirectory, task: SequenceTask | TextTask) -> None:
@@ -35,6 +35,6 @@ def check_data(path: Path, task: SequenceTask | TextTask) -> None:
     if kept["content"] != found.digest:
         made = f"{kept['package']} {kept['version']} ({kept['content']})"
         says = (
-            f"{path} was trained on {made}, and {found.label} is installed; install {kept['version']} for the same"
+            f"{path} was trained on {made}, but {found.label} is installed; install {kept['version']} for the same"
         )
         warnings.warn(says, OtherData, stacklevel=2)

@@ -1,10 +1,10 @@
-"""A folder of Hugging Face checkpoints as a source, without any Python of the user's.
+"""A folder of Hugging Face checkpoints as a source, without any user code.
 
-    checkpoints   their config.json says the family, and with it blocks, hidden units and losses
+    checkpoints   config.json gives the family, which determines blocks, hidden units and losses
     tokenizer     beside the checkpoints, or in one of them
-    data          a text, or pairs of prompt and answer; what was trained on, less what is held out
+    data          a text, or pairs of prompt and answer: training data and held-out data
 
-What is found is kept beside the checkpoints, in FOLDER.quantascope, where the next command finds its settings.
+Results are saved beside the checkpoints in FOLDER.quantascope, from which later commands read the settings.
 """
 
 import importlib
@@ -42,7 +42,7 @@ SUFFIX = ".quantascope"
 
 
 class HuggingFaceConfig(Config):
-    """Checkpoints and data of a source; `data_digest` is that of the file, so that another text is refused."""
+    """Checkpoints and data of a source; `data_digest` detects a changed data file."""
 
     KIND: ClassVar[str] = "hugging-face source"
 
@@ -51,13 +51,13 @@ class HuggingFaceConfig(Config):
     data: str
     data_digest: str
     length: Positive = 64
-    """Tokens of a window of text."""
+    """Tokens per window of text."""
     examples: Positive | None = None
-    """At most so many examples, the first ones; all if not given."""
+    """Use only this many examples, the first ones; None for all."""
 
 
 def findings_folder(checkpoints: Path) -> Path:
-    """Where what is found in a series is kept: beside it, also if it is the current folder.
+    """The folder for results of a series: beside it, even if the series is the current folder.
 
     >>> findings_folder(Path("runs/series")), findings_folder(Path("/"))
     (PosixPath('runs/series.quantascope'), PosixPath('/.quantascope'))
@@ -78,7 +78,7 @@ def hugging_face_source(
 ) -> Source:
     """The source of a folder of checkpoints and of data: text, or JSON lines or parquet of prompt and answer.
 
-    Text is cut in windows of `length` tokens. A column `panel` in the data says what an example is for; without
+    Text is split into windows of `length` tokens. A column `panel` in the data assigns examples to panels; without
     it, every tenth example is held out.
     """
     folder, file = Path(checkpoints).absolute(), Path(data).absolute()
@@ -102,7 +102,7 @@ def open_config(config: HuggingFaceConfig, out: Path, device: str | torch.device
     if not file.is_file() or file_digest(file) != config.data_digest:
         state = "is gone" if not file.is_file() else "has changed"
         raise RunMismatch(
-            f"{file} {state} since {out} was made with it; restore it, or move {out} away and give --data anew"
+            f"{file} {state} since {out} was made with it; restore it, or move {out} away and give --data again"
         )
     trajectory = Trajectory.open(folder, reader=read_weights, branch=config.branch)
     last = trajectory.files[-1][0].parent
@@ -131,11 +131,11 @@ def open_config(config: HuggingFaceConfig, out: Path, device: str | torch.device
 
 
 def _refuse_other_families(checkpoint: Path) -> None:
-    """Refuse a model that has no adapter before any weight is read."""
+    """Raise if a model has no adapter, before any weight is read."""
     file = checkpoint / "config.json"
     if not file.is_file():
         raise InvalidConfig(
-            f"{checkpoint} has no config.json, so it is no checkpoint of Hugging Face; save checkpoints with "
+            f"{checkpoint} has no config.json, so it is not a Hugging Face checkpoint; save checkpoints with "
             "save_pretrained, or describe the model in a file with quantascope.module_source and give "
             "FILE.py:source"
         )
@@ -157,7 +157,7 @@ def _task(config: HuggingFaceConfig, file: Path, tokenizer: Any, module: Any) ->
         except Exception as error:  # a tokenizer without an unknown token raises a bare Exception
             reason = " ".join(str(error).split())[:120]
             raise InvalidConfig(
-                f"the tokenizer cannot read '{text[:40]}' ({reason}); leave out what it does not know"
+                f"the tokenizer cannot read '{text[:40]}' ({reason}); remove text that it does not know"
             ) from error
 
     if file.suffix == ".txt":
@@ -165,7 +165,7 @@ def _task(config: HuggingFaceConfig, file: Path, tokenizer: Any, module: Any) ->
     elif file.suffix in (".jsonl", ".json", ".parquet"):
         panels = _pairs(_rows(file).head(config.examples or 2**62), file, encode, end)
     else:
-        raise InvalidConfig(f"{file.name} is no kind of data that is known; give .txt, .jsonl or .parquet")
+        raise InvalidConfig(f"{file.name} has an unknown file type; give .txt, .jsonl or .parquet")
     rows = module.get_input_embeddings().num_embeddings
     known = tokenizer.convert_ids_to_tokens(range(min(len(tokenizer), rows)))
     symbols = [*(str(symbol) for symbol in known), *(f"<unused {token}>" for token in range(len(known), rows))]
@@ -195,7 +195,7 @@ def _pairs(
 ) -> dict[str, tuple[TextExample, ...]]:
     missing = [name for name in ("prompt", "answer") if name not in rows.columns]
     if missing:
-        raise InvalidConfig(f"{file} has columns {', '.join(rows.columns)}, and no {missing[0]}; add it")
+        raise InvalidConfig(f"{file} has columns {', '.join(rows.columns)}, but no {missing[0]}; add it")
     examples = [
         _pair(place, prompt, answer, file, encode, end)
         for place, (prompt, answer) in enumerate(zip(rows["prompt"], rows["answer"], strict=True))
@@ -215,7 +215,7 @@ def _pair(
 ) -> TextExample:
     if not isinstance(prompt, str) or not isinstance(answer, str):
         raise InvalidConfig(
-            f"row {place + 1} of {file} is no pair of texts; give a prompt and an answer as strings"
+            f"row {place + 1} of {file} is not a pair of texts; give a prompt and an answer as strings"
         )
     asked, said = tuple(encode(prompt)), (*encode(answer), *(() if end is None else (end,)))
     if not asked or not said:
@@ -225,12 +225,12 @@ def _pair(
 
 def _rows(file: Path) -> pl.DataFrame:
     if file.suffix == ".parquet":
-        return read_table(file, made_by=None, remedy="give a whole parquet file")
+        return read_table(file, made_by=None, remedy="give a valid parquet file")
     try:
         return pl.DataFrame([json.loads(line) for line in _text(file).splitlines() if line.strip()])
     except (ValueError, pl.exceptions.PolarsError, TypeError) as error:
         reason = " ".join(str(error).split())[:120]
-        raise DamagedArtefact(f"{file} holds no JSON lines of prompt and answer ({reason}); mend it") from error
+        raise DamagedArtefact(f"{file} holds no JSON lines of prompt and answer ({reason}); fix it") from error
 
 
 def _text(file: Path) -> str:
@@ -241,7 +241,7 @@ def _text(file: Path) -> str:
 
 
 def _tokenizer(*folders: Path) -> Any:
-    """The tokenizer in the first of the folders that has one."""
+    """Load the tokenizer from the first folder that has one."""
     transformers = importlib.import_module("transformers")
     complaint = "no tokenizer files"
     for folder in folders:

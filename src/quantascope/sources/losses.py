@@ -1,7 +1,8 @@
-"""Per-event losses as a function of parameters: all that the priority field asks of a model.
+"""Per-event losses as a function of parameters: all that the priority field needs from a model.
 
-Any function from named tensors and a batch to one loss per event will do. `ModuleLosses` makes one from an
-`nn.Module`. `TiedLosses` is what the field asks: in it a tensor of several names, as tied embeddings are, is one.
+Any function from named tensors and a batch to one loss per event works. `ModuleLosses` makes one from an
+`nn.Module`. The field uses `TiedLosses`, in which a tensor with several names, such as tied embeddings, is one
+tensor.
 """
 
 import hashlib
@@ -46,7 +47,7 @@ def examples_digest(examples: Any) -> str | None:
 
 
 def _tensors_of(examples: Any) -> Iterator[Tensor | None]:
-    """The tensors that examples are made of, in order, and None for each part that is something else."""
+    """The tensors in examples, in order, with None for each part that is not a tensor."""
     if isinstance(examples, Tensor):
         yield examples
     elif isinstance(examples, np.ndarray) and examples.dtype.kind in "biuf":
@@ -65,8 +66,8 @@ def _tensors_of(examples: Any) -> Iterator[Tensor | None]:
 class ModuleLosses:
     """Per-event losses of a module in evaluation mode; by default cross-entropy on `Events`.
 
-    The module itself stays as it is and runs where the given parameters are. Buffers are those given with them, as
-    a checkpoint has them; those that are not given are the module's own.
+    The module is not changed and runs on the device of the given parameters. Buffers given with the parameters, as
+    in a checkpoint, replace the module's own.
 
     >>> model = nn.Linear(2, 1)
     >>> square = ModuleLosses(model, lambda model, batch: model(batch).squeeze(1).square())
@@ -87,7 +88,7 @@ class ModuleLosses:
 
     @cached_property
     def aliases(self) -> dict[str, str]:
-        """Further names of tied tensors, and the name that stands for each."""
+        """Aliases of tied tensors, with the main name of each."""
         parameters = self.module.named_parameters(remove_duplicate=False)
         tensors = chain(parameters, self.module.named_buffers(remove_duplicate=False))
         first: dict[int, str] = {}
@@ -96,7 +97,7 @@ class ModuleLosses:
 
     @cached_property
     def buffers(self) -> frozenset[str]:
-        """Names of tensors that training changes, if at all, by other means than their gradient."""
+        """Names of tensors that training does not change through their gradient."""
         return frozenset(name for name, _ in self.module.named_buffers())
 
     def __call__(self, parameters: Mapping[str, Tensor], batch: Any) -> Tensor:
@@ -117,16 +118,16 @@ class ModuleLosses:
             state = "missing" if found is None else f"of shape {list(found.shape)}"
             raise DamagedArtefact(
                 f"tensor '{name}' is {state}; this model needs shape {list(needed.shape)}: "
-                "the checkpoint is of another architecture"
+                "the checkpoint has another architecture"
             )
         return found
 
 
 @dataclass(frozen=True, eq=False)
 class TiedLosses:
-    """Event losses of tensors that each have one name; `aliases` holds the further names of tied ones.
+    """Event losses of tensors with one name each; `aliases` maps further names of tied tensors.
 
-    They are computed on a device: tensors and batches are moved there.
+    Tensors and batches are moved to the device.
 
     >>> shared = torch.tensor(2.0)
     >>> losses = TiedLosses.of(lambda at, batch: at["in"] * at["out"] * batch, {"in": shared, "out": shared})
@@ -141,20 +142,20 @@ class TiedLosses:
 
     @classmethod
     def of(cls, losses: EventLosses, checkpoint: Mapping[str, Tensor], device: torch.device = CPU) -> "TiedLosses":
-        """The losses with the ties of their module; of another function, with those of a checkpoint's memory."""
+        """Make losses with the ties of their module, or, for another function, with those of a checkpoint."""
         if isinstance(losses, ModuleLosses):
             return cls(losses, losses.aliases, losses.buffers, device)
         return cls(losses, shared_names(checkpoint), device=device)
 
     def tensors(self, checkpoint: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The tensors of a checkpoint on the device, each once, in single precision at least."""
+        """The distinct tensors of a checkpoint, on the device, in at least single precision."""
         return {
             name: (value.float() if value.dtype in (torch.float16, torch.bfloat16) else value).to(self.device)
             for name, value in once(checkpoint, self.aliases).items()
         }
 
     def parameters(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Those of the tensors that a gradient moves."""
+        """The tensors that a gradient changes."""
         return {
             name: value
             for name, value in tensors.items()
@@ -162,7 +163,7 @@ class TiedLosses:
         }
 
     def beside(self, tensors: Mapping[str, Tensor]) -> EventLosses:
-        """The losses as a function of parameters alone, with all other tensors as given."""
+        """The losses as a function of parameters only, with all other tensors fixed."""
         return lambda parameters, batch: self({**tensors, **parameters}, batch)
 
     def __call__(self, tensors: Mapping[str, Tensor], batch: Any) -> Float[Tensor, " events"]:
@@ -177,7 +178,7 @@ class TiedLosses:
 
 
 def once(tensors: Mapping[str, Tensor], aliases: Mapping[str, str]) -> dict[str, Tensor]:
-    """Each tensor under the name that stands for all of its names.
+    """The tensors by main name only.
 
     >>> once({"head": torch.zeros(1)}, {"head": "embedding"})
     {'embedding': tensor([0.])}
@@ -188,7 +189,7 @@ def once(tensors: Mapping[str, Tensor], aliases: Mapping[str, str]) -> dict[str,
 
 @contextmanager
 def evaluating(module: nn.Module) -> Iterator[None]:
-    """Every part of a module in evaluation mode, and then again in the mode that it had."""
+    """Context manager that puts a module into evaluation mode and then restores the mode of each part."""
     modes = [(part, part.training) for part in module.modules()]
     module.eval()
     try:
@@ -199,7 +200,7 @@ def evaluating(module: nn.Module) -> Iterator[None]:
 
 
 class _Asking(nn.Module):
-    """A module whose forward pass is the losses, so that parameters are replaced in all of it."""
+    """A module whose forward pass computes the losses, so that parameters are replaced everywhere."""
 
     def __init__(self, module: nn.Module, losses: Callable[[Any, Any], Tensor]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A network of the user's own as a source: any `nn.Module` with its checkpoints and a loss per event."""
+"""A user's network as a source: any `nn.Module` with its checkpoints and a loss per event."""
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
@@ -29,18 +29,18 @@ def module_source(
     residual: Callable[[nn.Module], ResidualModel] | None = None,
     device: str | torch.device = CPU,
 ) -> Source:
-    """The source of a module and a folder of its checkpoints, such as a `Recorder` keeps.
+    """Make a source from a module and a folder of its checkpoints, such as a `Recorder` writes.
 
     Args:
-        module: The network; its own weights do not matter.
+        module: The network; its current weights are ignored.
         checkpoints: Folder of checkpoints.
-        task: What it was trained on, and on what it is asked.
-        layers: Which parameters make up which layer: names, or patterns with * and ?.
+        task: The training data and the evaluation panels.
+        layers: The parameters of each layer: names, or patterns with * and ?.
         losses: One loss per event from the module and a batch; by default cross-entropy on `Events`.
-        folder: Where what is found is kept; by default beside the checkpoints.
+        folder: Folder for results. Default: beside the checkpoints.
         hidden_units: Parameters of each layer and the hidden unit of each entry, for packet complexity.
-        residual: Makes a `ResidualModel` of a module with weights, so that Q-models can be fitted.
-        device: Where the network runs: cpu, cuda, cuda:N or mps. What `losses` makes must be where the module is.
+        residual: Function that makes a `ResidualModel` from the module, so that Q-models can be fitted.
+        device: Device that the network runs on: cpu, cuda, cuda:N or mps. `losses` must create tensors there.
     """
     where = find_device(device)
     kept = Path(checkpoints).absolute()
@@ -53,7 +53,7 @@ def module_source(
 
     def model_at(step: int) -> ResidualModel:
         assert residual is not None
-        own = copy.deepcopy(module)  # models of several steps may be in use at once
+        own = copy.deepcopy(module)  # models of several steps may be used at the same time
         own.load_state_dict(trajectory.at([step]).load(0))
         return residual(own)
 

@@ -1,4 +1,4 @@
-"""`open_source`: whatever a user points at, as a `Source`."""
+"""`open_source`: opens a run folder, a Python file or a folder of checkpoints as a `Source`."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -32,17 +32,17 @@ def open_source(
     branch: str | None = None,
     device: str | torch.device | None = None,
 ) -> Source:
-    """The source at a place: a run folder, `FILE.py:NAME`, or a folder of Hugging Face checkpoints.
+    """Open a source: a run folder, `FILE.py:NAME`, or a folder of Hugging Face checkpoints.
 
     Args:
-        where: The place; NAME is a `Source`, or a function without arguments that returns one.
-        task: `FILE.py:NAME` of the task, for a run that was trained on a task in a file.
-        data: For checkpoints: text, or JSON lines or parquet of prompt and answer; remembered for the next time.
-        length: For checkpoints with a text: tokens of a window.
-        examples: For checkpoints: at most so many examples.
-        branch: For checkpoints of several stages in one folder: which.
-        device: Where the network runs: cpu, cuda, cuda:N or mps; if not given, the CPU, or what the Source of a
-            file says.
+        where: The location; NAME is a `Source`, or a function without arguments that returns one.
+        task: `FILE.py:NAME` of the task, for a run that was trained on a task from a file.
+        data: For checkpoints: text, or JSON lines or parquet of prompt and answer; saved for later calls.
+        length: For checkpoints with a text: tokens per window.
+        examples: For checkpoints: largest number of examples.
+        branch: For checkpoints of several stages in one folder: the stage.
+        device: Device that the network runs on: cpu, cuda, cuda:N or mps. Default: the device of the Source in a
+            file, else the CPU.
     """
     chosen, path = find_device(CPU if device is None else device), Path(where)
     named = (str(where), *(("--task", task) if task else ()))
@@ -68,7 +68,7 @@ def open_source(
             f"{path} is neither a run nor a folder of checkpoints; make a run with quantascope train TASK"
         )
     raise InvalidConfig(
-        f"{path} holds checkpoints; say what they were trained on with --data FILE (.txt, .jsonl or .parquet), or "
+        f"{path} holds checkpoints; give their training data with --data FILE (.txt, .jsonl or .parquet), or "
         "describe another kind of model in a file and give FILE.py:source"
     )
 
@@ -93,5 +93,5 @@ def _from_run(path: Path, task: str | None, device: torch.device) -> Source:
         config = found.parse(HuggingFaceConfig, make="quantascope discover FOLDER --data FILE")
         return open_config(config, path, device)
     raise RunMismatch(
-        f"{path} is a run of '{found.kind}', which is no source; make one with quantascope train TASK"
+        f"{path} is a run of '{found.kind}', which is not a source; make one with quantascope train TASK"
     )

@@ -1,7 +1,7 @@
 """A forest of parities as a fixed set of rows: a source whose units are known event by event.
 
-Rows (task, input) are drawn once, the tasks by their query probability, and all of them are one full batch. So an
-event can be given a weight, which fresh batches do not allow.
+Rows (task, input) are drawn once, with tasks drawn by query probability, and form one full batch. Each event can
+therefore have a weight, which fresh batches do not allow.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from quantascope.training import TrainingConfig
 
 
 class ParityRowsConfig(Config):
-    """A forest, how many rows of it are drawn, and the network that learns them."""
+    """A forest, the number of drawn rows, and the network that learns them."""
 
     KIND: ClassVar[str] = "parity rows"
 
@@ -47,7 +47,7 @@ class ParityRows:
 
     @property
     def label(self) -> Int[np.ndarray, " events"]:
-        """What is to be predicted, 0 or 1."""
+        """The target of each row, 0 or 1."""
         return (self.batch.target.numpy() > 0).astype(np.int64)
 
     @property

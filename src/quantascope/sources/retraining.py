@@ -1,9 +1,9 @@
-"""Training again from the same start with a weight for every event.
+"""Trains again from the same initialization with a weight for every event.
 
     loss   Σ_e w_e L_e / N, where N is the number of events; weights of mean one keep the total
 
-A `Retrainable` holds what it takes: a network before training, one loss per event, the full batch of examples, and
-how it is trained. Each retraining is a run of its own, which resumes when it was interrupted.
+A `Retrainable` holds a network before training, one loss per event, the full batch of examples, and the training
+settings. Each retraining is a separate run that can be resumed.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ Weights = Float[np.ndarray, " events"]
 
 
 class RetrainingConfig(Config):
-    """Which source is trained again, how, and a digest of the weights of its events."""
+    """The source that is trained again, the settings, and a digest of the event weights."""
 
     KIND: ClassVar[str] = "retraining"
 
@@ -43,7 +43,7 @@ class RetrainingConfig(Config):
 
 @dataclass(frozen=True, eq=False)
 class EventCurves:
-    """The loss of every event after so many steps."""
+    """The loss of every event at the evaluated steps."""
 
     steps: Int[np.ndarray, " evaluations"]
     losses: Float[np.ndarray, "events evaluations"]
@@ -51,20 +51,20 @@ class EventCurves:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Retrainable:
-    """A network that can be trained again from its start on the full batch of its weighted events."""
+    """A network that can be trained again from its initialization on the full batch of weighted events."""
 
     identity: str
     build: Callable[[], nn.Module]
     losses: Callable[[Any, Any], Float[Tensor, " events"]]
     event_losses: EventLosses
-    """The same losses as a function of named parameters, as a checkpoint has them."""
+    """The event losses as a function of a checkpoint's named parameters."""
     examples: Any
     training: TrainingConfig
-    """When `evaluate_every` steps are taken, the loss of every event is noted."""
+    """The loss of every event is recorded every `evaluate_every` steps."""
     seed: int = 0
 
     def check_weights(self, weights: Weights) -> None:
-        """Refuse weights that are not one for each event, finite and nonnegative."""
+        """Raise unless there is one finite, nonnegative weight for each event."""
         with torch.no_grad():
             count = len(self.losses(self.build(), self.examples))
         if len(weights) != count:
@@ -80,7 +80,7 @@ class Retrainable:
         checkpoints: tuple[int, ...] = (),
         progress: Progress | None = None,
     ) -> EventCurves:
-        """Train, resume or read the run of these weights; `checkpoints` are steps whose parameters are kept."""
+        """Train, resume or load the run of these weights; `checkpoints` are the steps to save."""
         training = self.training.model_copy(update={"checkpoints": checkpoints})
         config = RetrainingConfig(
             source=self.identity, weights=weights_digest(weights), training=training, seed=self.seed
@@ -106,7 +106,7 @@ class Retrainable:
         return EventCurves(kept.step, kept.values["loss"].T.astype(np.float64))
 
     def trajectory(self, folder: Path) -> Trajectory:
-        """The checkpoints that a retraining kept."""
+        """The checkpoints of a retraining."""
         return Trajectory.open(folder)
 
     def _objective(self, weights: Float[Tensor, " events"]) -> Objective:
@@ -126,10 +126,10 @@ def weights_digest(weights: Weights) -> str:
 
 
 def retrainable_source(config: SourceConfig) -> Retrainable:
-    """The Transformer of a source, to be trained again; losses are noted at the ends of its intervals."""
+    """The Transformer of a source as a `Retrainable`; losses are recorded at the ends of its intervals."""
     if config.steps % config.intervals:
         raise InvalidConfig(
-            f"{config.steps} steps do not divide into {config.intervals} intervals; choose intervals that do"
+            f"{config.steps} steps are not divisible into {config.intervals} intervals; choose a divisor"
         )
     task = find_task(config.task)
     return Retrainable(

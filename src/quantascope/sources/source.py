@@ -1,12 +1,12 @@
-"""`Source`: everything that discovery needs to know of a trained network.
+"""`Source`: everything that discovery needs to know about a trained network.
 
     trajectory   its checkpoints, between which priority is measured
     losses       one loss per event from named parameters
-    layers       which parameters make up which layer
-    task         what it was trained on, and on what it is asked
+    layers       the parameters of each layer
+    task         the training data and the evaluation panels
 
-`discover` and `explain` need no more. `fit`, `trace` and `intervene` also run the network, so they ask for
-`model_at`: a `ResidualModel` at any checkpoint.
+`discover` and `explain` need only these. `fit`, `trace` and `intervene` also run the network and need `model_at`,
+which returns a `ResidualModel` at any checkpoint.
 """
 
 import shlex
@@ -41,12 +41,12 @@ Losses = Float[np.ndarray, " steps"]
 class Source:
     """A trained network as discovery sees it.
 
-    What is found is kept in `folder` and carries the `identity` of the source. `replay_steps` are the checkpoints
-    that a Q-model replays; `series` holds all that were kept. `step_loss` is the training loss before each update,
-    where it is known, and `hidden_units` tells packet complexity what a layer is made of. The network, and every
-    Q-model that is fitted to it, runs on `device`; examples and results are on the CPU. `named` is how commands
-    name the source: by its folder if not given. `measured_on` names a part of what it was trained on, which stands
-    for all of it wherever events are measured or fitted.
+    Results are saved in `folder` and carry the `identity` of the source. `replay_steps` are the checkpoints that a
+    Q-model replays; `series` holds all saved checkpoints. `step_loss` is the training loss before each update, if
+    known, and `hidden_units` gives the units of each layer for packet complexity. The network and every Q-model
+    fitted to it run on `device`; examples and results are on the CPU. `named` is the name of the source in
+    commands, by default its folder. `measured_on` names a subset of the training panel on which events are
+    measured and fitted.
     """
 
     folder: Path
@@ -76,11 +76,11 @@ class Source:
 
     @property
     def checkpoints(self) -> Trajectory:
-        """All checkpoints that were kept, replayed ones included."""
+        """All saved checkpoints, including replayed ones."""
         return self.series or self.trajectory
 
     def command(self, verb: str, *more: str) -> str:
-        """A command on this source, as a person would type it."""
+        """A shell command on this source."""
         return shlex.join(["quantascope", verb, *(self.named or (str(self.folder),)), *more])
 
     @property
@@ -107,7 +107,7 @@ class Source:
         return measured
 
     def inputs(self, panel: str) -> tuple[Any, ...]:
-        """The inputs of a panel: what is measured of those trained on, or what was not shown of another panel."""
+        """The inputs of a panel: the measured ones of the training panel, or the unseen ones of another panel."""
         if panel not in self.task.panels:
             raise InvalidConfig(f"there is no panel '{panel}'; there are {', '.join(self.task.panels)}")
         trained, keys = self._trained
@@ -120,11 +120,11 @@ class Source:
             return found
         kept = tuple(source for source in found if self.task.key(source) not in keys)
         if not kept:
-            raise InvalidConfig(f"every input of panel '{panel}' was trained on; name another panel")
+            raise InvalidConfig(f"all inputs of panel '{panel}' are training inputs; name another panel")
         return kept
 
     def examples(self, panel: str = "training") -> Examples:
-        """The examples of a panel, made once."""
+        """The examples of a panel (cached)."""
         if panel not in self._examples:
             self._examples[panel] = self.task.events(self.inputs(panel))
         return self._examples[panel]
@@ -138,8 +138,8 @@ class Source:
         return as_events(self.examples(panel), self.folder)
 
     def labels(self, panel: str = "training") -> tuple[str, ...]:
-        """A word for every event of a panel."""
-        if isinstance(self.task, SequenceTask):  # as its own labels, from events that are made once
+        """A label for every event of a panel."""
+        if isinstance(self.task, SequenceTask):  # like the task's labels, but from cached events
             return tuple(self.task.vocabulary[token] for token in self.events(panel).target.tolist())
         return self.task.labels(self.inputs(panel))
 
@@ -153,7 +153,7 @@ class Source:
         return self.task
 
     def model(self, step: int | None = None) -> ResidualModel:
-        """The network after so many steps, on the device; after the last if none is given."""
+        """The network at a step, on the device; by default at the last step."""
         if self.model_at is None:
             raise InvalidConfig(
                 f"the source in {self.folder} has no `model_at`, and a Q-model is fitted to a network that runs; "
@@ -164,26 +164,26 @@ class Source:
             return found
         if not isinstance(found, nn.Module):
             raise InvalidConfig(
-                f"the model in {self.folder} is no nn.Module, so it stays on the CPU; use --device cpu"
+                f"the model in {self.folder} is not an nn.Module, so it stays on the CPU; use --device cpu"
             )
         return found.to(self.device)
 
     @property
     def rising_share(self) -> float | None:
-        """Share of updates after which the training loss was higher; None where losses are not known."""
+        """Share of updates after which the training loss was higher; None if losses are unknown."""
         if self.step_loss is None:
             return None
         return float((np.diff(self.step_loss) > 0).mean()) if len(self.step_loss) > 1 else 0.0
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder against other writers."""
+        """Lock the folder against other writers."""
         with locked(self.folder):
             yield
 
 
 def as_events(examples: Any, folder: Path) -> Events:
-    """Examples as prediction events; those of another kind of model are refused."""
+    """The examples as prediction events; raises for other kinds of examples."""
     if not isinstance(examples, Events):
         raise InvalidConfig(
             f"the model in {folder} does not predict symbols, so it has no Q-model; discover and explain work"

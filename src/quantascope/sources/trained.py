@@ -1,4 +1,4 @@
-"""A source trained here: a Transformer on a sequence task, with its trajectory."""
+"""A source trained by quantascope: a Transformer on a sequence task, with its trajectory."""
 
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -45,8 +45,8 @@ MAKE = "quantascope train TASK --out RUN"
 class SourceConfig(Config):
     """A Transformer on a task's training events, all at once or in minibatches; by default the paper's source.
 
-    Checkpoints are kept at the ends of equal intervals, where priority is measured, and at `replays` even steps,
-    which a Q-model replays.
+    Checkpoints are saved at the ends of equal intervals, where priority is measured, and at `replays` evenly
+    spaced steps, which a Q-model replays.
     """
 
     KIND: ClassVar[str] = "source"
@@ -61,9 +61,9 @@ class SourceConfig(Config):
     intervals: Annotated[Positive, Field(le=MOST_CHECKPOINTS)] = 40
     replays: Annotated[Count, Field(le=MOST_CHECKPOINTS)] = 200
     batch: Positive | None = None
-    """Examples of an update; None for all."""
+    """Examples per update; None for all."""
     measured_on: str | None = None
-    """A part of the panel trained on whose events are measured and fitted; None for all of it."""
+    """Subset of the training panel whose events are measured and fitted; None for all of it."""
     seed: Seed = 0
 
     @property
@@ -78,7 +78,7 @@ class SourceConfig(Config):
 
     @property
     def training(self) -> TrainingConfig:
-        """The same as a config of the training loop; the loss of every step is noted."""
+        """These settings as a config of the training loop that records the loss of every step."""
         return TrainingConfig(
             steps=self.steps,
             optimizer=self.optimizer,
@@ -95,7 +95,7 @@ class SourceConfig(Config):
 
 
 def read_source_config(file: Path | None, *, task: str, seed: int | None) -> SourceConfig:
-    """The source that a JSON file describes, or the paper's; of this task, with another seed if one is given."""
+    """The config in a JSON file, or the paper's, for this task, with another seed if one is given."""
     suggested = SourceConfig.parse({"task": task, **find_task(task).settings})
     config = suggested.replace(dotted(read_settings(file)))
     return config if seed is None else config.replace({"seed": seed})
@@ -109,7 +109,7 @@ def train_source(
     *,
     device: str | torch.device = CPU,
 ) -> Source:
-    """Train, resume or read the source of this config at `path`, on a device."""
+    """Train, resume or load the source of this config at `path`, on a device."""
     where = find_device(device)
     task = find_task(config.task)
     if not (path / METRICS).exists():
@@ -139,7 +139,7 @@ def train_source(
 
 
 def check_source(config: SourceConfig, device: torch.device = CPU) -> None:
-    """Refuse a source that cannot be trained: impossible settings, no such panel, too little memory."""
+    """Raise if the source cannot be trained: impossible settings, unknown panel, too little memory."""
     task, training = find_task(config.task), config.training
     events = task.events(task.panel(config.trained_on))
     if config.measured_on is not None:
@@ -152,7 +152,7 @@ def check_source(config: SourceConfig, device: torch.device = CPU) -> None:
 
 
 def read_source(path: Path, *, task: str | None = None, device: str | torch.device = CPU) -> Source:
-    """The trained source in a run folder; a task in a file runs only if it is named, and is the one kept there."""
+    """Load the trained source of a run folder; a task file runs only if it is named and matches the saved text."""
     where, config = find_device(device), _trained_config(path)
     named = check_named(path / KEPT_TASK, config.task, task, option="--task")
     found = find_task(named)
@@ -161,7 +161,7 @@ def read_source(path: Path, *, task: str | None = None, device: str | torch.devi
 
 
 def planned_steps(path: Path) -> tuple[int, ...]:
-    """Steps at which the source trained at `path` keeps checkpoints; none for a folder of another kind."""
+    """Steps of the checkpoints of the source at `path`; none for another kind of folder."""
     if not is_run(path) or read_run(path).kind != SourceConfig.KIND:
         return ()
     return _trained_config(path).training.checkpoints
@@ -171,14 +171,14 @@ def _trained_config(path: Path) -> SourceConfig:
     config = read_run(path).parse(SourceConfig, make=MAKE)
     if not (path / METRICS).exists():
         raise DamagedArtefact(
-            f"{path} is not trained to its end; quantascope train {config.task} --out {path}, with the same --set "
-            "as before, resumes it"
+            f"the training of {path} is not finished; quantascope train {config.task} --out {path}, with the same "
+            "--set as before, resumes it"
         )
     return config
 
 
 def source_config(source: Source) -> SourceConfig:
-    """The config of a source that was trained here."""
+    """The config of a source that quantascope trained."""
     return read_run(source.folder).parse(SourceConfig, make=MAKE)
 
 
@@ -218,7 +218,7 @@ OBJECTIVE = Objective(forward=lambda model, events: model(events), terms={"cross
 
 
 def source_summary(source: Source) -> dict[str, Any]:
-    """What became of the training, in three numbers."""
+    """The outcome of the training in three numbers."""
     history = History.load(source.folder / METRICS, made_by=source.identity)
     return {
         "steps": source.steps[-1],
@@ -228,7 +228,7 @@ def source_summary(source: Source) -> dict[str, Any]:
 
 
 def accuracy_table(source: Source) -> pl.DataFrame:
-    """Accuracy on the training inputs and on what is untrained of other panels, whole and by prompt length."""
+    """Accuracy on the training inputs and on unseen inputs of other panels, in total and by prompt length."""
     task, model = source.sequence_task, source.model()
     panels = dict.fromkeys(["training", source.task.roles.test or "training", *task.reported[1:]])
     rows: list[tuple[Any, ...]] = []

@@ -1,7 +1,7 @@
-"""Files of a user's that a run was made with: kept as text, and run only when the user names them.
+"""User files that a run was made with: saved as text, and executed only if the user names them.
 
-A run may come from somebody else. Opening it never executes what it holds: the file is named on the command line,
-and must be byte for byte the one that the run keeps.
+A run may come from another person, so opening it never executes code from it. The file must be named on the
+command line and must be identical to the text saved in the run.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def load_name(where: str, wanted: str) -> Any:
-    """What `FILE.py:NAME` names; `wanted` says what it should be."""
+    """The object that `FILE.py:NAME` names; `wanted` describes it for error messages."""
     name, entry = split_entry(where)
     file = Path(name)
     if file.suffix != ".py" or not entry:
@@ -31,7 +31,7 @@ def load_name(where: str, wanted: str) -> Any:
 
 
 def keep_file(run: RunDirectory, where: str, kept_as: str) -> None:
-    """Keep the text of a user's file in the run; a run of another text is refused."""
+    """Save the text of a user's file in the run; raises if the run has another text."""
     if is_built_in(where):
         return
     file, kept = Path(split_entry(where)[0]), run.path / kept_as
@@ -47,9 +47,9 @@ def keep_file(run: RunDirectory, where: str, kept_as: str) -> None:
 
 
 def check_named(kept: Path, made_with: str, named: str | None, *, option: str) -> str:
-    """Where to find what a run was made with: a built-in, or the file that the user names.
+    """The location of what a run was made with: a built-in name, or the file that the user names.
 
-    A file that was not named, or that is not the one a run was made with, is refused.
+    Raises if a file was not named, or differs from the one that the run was made with.
     """
     if is_built_in(made_with):
         if named is not None and named != made_with:
@@ -57,7 +57,7 @@ def check_named(kept: Path, made_with: str, named: str | None, *, option: str) -
         return made_with
     if named is None:
         raise InvalidConfig(
-            f"{kept.parent} was made with {made_with}, a file, and no file runs unasked; look at it and give "
+            f"{kept.parent} was made with {made_with}, a file, and files run only if named; look at it and give "
             f"{option} {made_with}"
         )
     file, entry = split_entry(named)
@@ -74,12 +74,10 @@ def check_named(kept: Path, made_with: str, named: str | None, *, option: str) -
 
 
 def call_named(where: str, function: Callable[..., T], *arguments: Any) -> T:
-    """What a function of a user's file returns; whatever it raises is told in one line."""
+    """Call a function of a user's file; its exceptions become one-line errors."""
     try:
         return function(*arguments)
     except QuantascopeError:
         raise
     except Exception as error:
-        raise InvalidConfig(
-            f"{where} raises {type(error).__name__}: {message_of(error)}; mend the file"
-        ) from error
+        raise InvalidConfig(f"{where} raises {type(error).__name__}: {message_of(error)}; fix the file") from error

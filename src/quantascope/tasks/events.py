@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from quantascope.runs.errors import InvalidConfig
 
 PAD = 0
-"""The token that fills a row beyond its end. Only `Events.length` says where that is: token 0 may also be read."""
+"""The padding token. Only `Events.length` marks the end of a row: token 0 may also be a real token."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +75,11 @@ class Events:
 
     @property
     def count(self) -> int:
-        """How many predictions there are."""
+        """Number of events."""
         return len(self.target)
 
     def __len__(self) -> int:
-        """How many examples there are."""
+        """Number of examples."""
         return len(self.tokens)
 
     def __getitem__(self, examples: slice) -> "Events":

@@ -1,4 +1,4 @@
-"""`SequenceTask`: symbols in, symbols out, and the lists of inputs that are trained on and asked.
+"""`SequenceTask`: symbols in, symbols out, with panels of inputs for training and evaluation.
 
 An example reads `BOS prompt SEP answer`; the answer ends with its own end token.
 """
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 PAD, BOS, SEP = "PAD", "BOS", "SEP"
 PANEL_LIMIT = 30.0
-"""Seconds in which a panel must be listed, unless the time limit is set."""
+"""Time limit for listing a panel in seconds, unless it is set."""
 MOST_INPUTS = 10_000_000
-"""More inputs than this are no panel, least of all endless ones."""
+"""Largest number of inputs of a panel; this also stops endless iterables."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
 class SequenceTask:
-    """What a sequence model is asked.
+    """A task of a sequence model.
 
     `prompt` gives the symbols of an input, `answer` those of its output with the end token. A vocabulary begins
     with PAD and holds BOS and SEP. Panels are lists of inputs by name; `training` is one of them, and settings
@@ -50,24 +50,24 @@ class SequenceTask:
     answer: Callable[[Any], Sequence[str]]
     panels: Mapping[str, Callable[[], Iterable[Any]]] = field(repr=False)
     reported: tuple[str, ...] = ("evaluation",)
-    """The panels on which accuracy is told."""
+    """The panels on which accuracy is reported."""
     end: str = "EOS"
     read: Callable[[str], Any] | None = None
-    """The input that a person types; without it, inputs are texts."""
+    """Parses a user's text to an input; without it, inputs are texts."""
     describe: Callable[[Sequence[Any]], Properties] | None = None
     """The property table of inputs; without it, events are described by their tokens."""
     probes: Callable[[Sequence[Any]], Properties] | None = None
-    """Properties of which it is asked whether any single unit detects them."""
+    """Properties for which the best detector is reported."""
     pool: Callable[[int, int], Sequence[Any]] | None = None
-    """So many inputs outside every panel, by a seed: a Q-model may be fitted on them without answers."""
+    """Draws inputs outside every panel by number and seed; a Q-model may be fitted on them without answers."""
     data: Callable[[], PackagedData] | None = None
-    """The data that the panels come from, if a package carries them; a run records which."""
+    """The packaged data of the panels, if any; a run records its version."""
     settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """Settings with which a source of this task is trained, unless it is told otherwise."""
+    """Default settings for training a source on this task."""
     whole: tuple[str, ...] = ()
-    """Panels that are asked whole, although they share inputs with the training panel."""
+    """Panels that are evaluated in full, although they share inputs with the training panel."""
     exceptions: bool = False
-    """Whether some answers follow no rule, so that a program of this task may write others."""
+    """Whether some answers are exceptions, so that a program of this task may differ from them."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "vocabulary", tuple(self.vocabulary))
@@ -79,19 +79,19 @@ class SequenceTask:
             raise InvalidConfig(f"the panels are {', '.join(self.panels) or 'none'}; one must be named training")
         for name, inputs in self.panels.items():
             if not callable(inputs):
-                raise InvalidConfig(f"the panel '{name}' is no function; write lambda: (…) around its inputs")
+                raise InvalidConfig(f"the panel '{name}' is not a function; write lambda: (…) around its inputs")
         for name in self.reported:
             if name not in self.panels:
                 raise InvalidConfig(f"there is no panel '{name}' to report; there are {', '.join(self.panels)}")
 
     @property
     def padding(self) -> int | None:
-        """The token that ends an output because no example holds it."""
+        """A token that occurs in no example and so can serve as the end of an output."""
         return self.token[PAD]
 
     @property
     def roles(self) -> Roles:
-        """Which panel serves which purpose, by their names."""
+        """The panel for each purpose, by name."""
         return Roles.of(self.panels, whole=self.whole)
 
     @cached_property
@@ -122,16 +122,16 @@ class SequenceTask:
         return inputs
 
     def in_both(self, panel: str, other: str) -> int:
-        """How many inputs of a panel are also in another."""
+        """Number of inputs of a panel that are also in another."""
         known = set(self._of_all("prompt", self.panel(other)))
         return sum(prompt in known for prompt in self._of_all("prompt", self.panel(panel)))
 
     def key(self, source: Any) -> tuple[str, ...]:
-        """An input is known by its prompt."""
+        """The key of an input: its prompt."""
         return tuple(self.prompt(source))
 
     def parse(self, text: str) -> Any:
-        """The input that a person types."""
+        """Parse a user's text to an input."""
         source = text
         if self.read is not None:
             try:
@@ -140,7 +140,7 @@ class SequenceTask:
                 raise
             except Exception as error:
                 raise InvalidConfig(
-                    f"'{text}' is no input here ({type(error).__name__}: {message_of(error)}); give another"
+                    f"'{text}' is not a valid input ({type(error).__name__}: {message_of(error)}); give another"
                 ) from error
         self.prompt_tokens(source)
         return source
@@ -195,7 +195,7 @@ class SequenceTask:
         self, inputs: Sequence[Any], answers: Iterable[Sequence[str]]
     ) -> "quantascope.tasks.events.Events":
         """The prediction events of these inputs with these answers, which may be those of a program."""
-        from quantascope.tasks.events import Events  # torch: what only describes a task needs none of it
+        from quantascope.tasks.events import Events  # imports torch, which descriptions of a task do not need
 
         pairs = zip(inputs, answers, strict=True)
         events = Events.of(self.prompts(inputs), [self._tokens(source, answer) for source, answer in pairs])
@@ -216,7 +216,7 @@ class SequenceTask:
 
     @property
     def _built_in(self) -> bool:
-        """Whether the task comes with quantascope, so that no code of a user's has to be held in bounds."""
+        """Whether the task ships with quantascope, so that its code need not be isolated."""
         return (getattr(self.panels["training"], "__module__", None) or "").startswith("quantascope.")
 
     def _tokens(self, source: Any, symbols: Sequence[str]) -> list[int]:
@@ -239,7 +239,7 @@ def _inputs(panel: Callable[[], Iterable[Any]]) -> tuple[Any, ...]:
 def _run_part(
     what: Callable[[int], str], given: Sequence[Any], function: Callable[[Any], T], limit: float = 5.0
 ) -> list[T]:
-    """What a part of a task returns for each that is given, in a process of its own; `what` begins its errors."""
+    """Call a function of a task for each input in a separate process; `what` gives the start of error messages."""
 
     def work(progress: Progress) -> list[T]:
         found = []
@@ -251,10 +251,10 @@ def _run_part(
                 raise
             except BaseException as error:
                 raised = f"{type(error).__name__}: {message_of(error)}"
-                raise InvalidConfig(f"{what(number)} raises {raised}; mend the task") from error
+                raise InvalidConfig(f"{what(number)} raises {raised}; fix the task") from error
         return found
 
     try:
         return run_isolated(work, seconds=time_limit(limit))
     except Ended as end:
-        raise InvalidConfig(f"{what(end.item)} {end.what}{end.place}; mend the task") from None
+        raise InvalidConfig(f"{what(end.item)} {end.what}{end.place}; fix the task") from None

@@ -1,4 +1,4 @@
-"""Conditional complexity κ_q(I) of section 3: what acquiring q costs from the acquired set I.
+"""Conditional complexity κ_q(I) of section 3: the cost of acquiring q given the acquired set I.
 
 The priority of a quantum is ω_q(I) = p_q / κ_q(I). `MissingAncestors` is the soft cost of appendix "HSP
 Acquisition Diagnostics": ancestors that are not there yet make a quantum dearer, but do not forbid it.
@@ -18,7 +18,7 @@ from quantascope.theory.poset import Poset
 
 @runtime_checkable
 class Complexity(Protocol):
-    """κ as the simulators ask for it."""
+    """Protocol of κ for the simulators."""
 
     def of(self, quantum: int, acquired: Bool[np.ndarray, " quanta"]) -> float:
         """κ_q(I), finite and above zero."""
@@ -30,7 +30,7 @@ class Complexity(Protocol):
 
 
 class ConstantComplexity:
-    """κ_q that no acquisition changes.
+    """κ_q that does not depend on what was acquired.
 
     >>> ConstantComplexity([1.0, 3.0]).of(1, np.array([True, False]))
     3.0

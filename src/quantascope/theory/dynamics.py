@@ -22,7 +22,7 @@ from quantascope.theory.poset import Poset
 
 @dataclass(frozen=True, eq=False)
 class Acquisitions:
-    """What a clock returns: the quanta in order of acquisition; time τ_q and priority then, by quantum."""
+    """The result of a clock: the quanta in order of acquisition, with their times τ_q and priorities then."""
 
     order: Int[np.ndarray, " quanta"]
     time: Float[np.ndarray, " quanta"]

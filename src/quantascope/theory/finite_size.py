@@ -1,4 +1,4 @@
-"""How far the exponent that one fits to a finite forest lies from the one that its demand prescribes.
+"""The bias of the exponent fitted to a finite forest, relative to the exponent that its demand prescribes.
 
 With demand R⁻¹β^(−d) and the first d levels known, the unmet query probability is exactly (ρ/β)^d, as in an
 endless forest: the law ends only inside the last level, where the loss falls to zero. So the bias comes from few

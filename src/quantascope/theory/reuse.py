@@ -1,4 +1,4 @@
-"""Conditional complexity from what acquired functions already read.
+"""Conditional complexity with feature reuse: sensors read by acquired functions are cheaper.
 
 A parity of degree k over n sensors gives a random neuron a gradient of order n^(−(k−1)/2) (Barak et al. 2022,
 "Hidden progress in deep learning"), so from nothing κ = d/s grows as n^((k−1)/2). Once an acquired function

@@ -1,4 +1,4 @@
-"""One training loop for every model, and the trajectories that it keeps."""
+"""The training loop for every model, and the trajectories that it saves."""
 
 from quantascope.training.audit import audit
 from quantascope.training.finding import Finding

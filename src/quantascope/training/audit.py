@@ -1,11 +1,10 @@
-"""Is a folder of checkpoints the trajectory of one training run?
+"""Audits whether a folder of checkpoints is the trajectory of one training run.
 
-Public checkpoint series are known to contain duplicated, exchanged and damaged members. Differences between
-checkpoints are what everything downstream is made of, so a wrong member would be read as something learned. The
-audit reads each checkpoint once, keeps a sketch of it, and lists what is wrong: damage, other shapes, non-finite
-values, weights that are there twice, members of another run, exchanged members (`order`), and, if losses are
-given, a series in reverse. Where a run oscillates as far as it moves, distances do not show an exchange, and the
-audit reports none.
+Public checkpoint series are known to contain duplicated, exchanged and damaged members. All later analysis uses
+differences between checkpoints, so a wrong member would look like learning. The audit reads each checkpoint once,
+keeps a sketch of it, and lists what is wrong: damage, other shapes, non-finite values, duplicated weights, members
+of another run, exchanged members (`order`), and, if losses are given, a reversed series. If a run oscillates as
+far as it moves, distances do not reveal an exchange, and the audit reports none.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,7 +41,7 @@ def audit(
     branch: str | None = None,
     pickles: bool = False,
 ) -> list[Finding]:
-    """What is wrong with the checkpoints in a folder; `expected` are the steps that should be there.
+    """Find the problems of the checkpoints in a folder; `expected` are the steps that should exist.
 
     >>> import tempfile
     >>> from torch import nn
@@ -93,7 +92,7 @@ def _read(
 
 
 def _says_other_step(step: int, shards: Shards) -> list[Finding]:
-    """A checkpoint of ours that was renamed says its step itself."""
+    """Problems of quantascope's checkpoints that were renamed, since they record their step."""
     own = read_facts(shards[0]).get("step", step) if shards[0].suffix == SAFE else step
     if own == step:
         return []
@@ -101,9 +100,9 @@ def _says_other_step(step: int, shards: Shards) -> list[Finding]:
 
 
 def _origins(folder: Path, found: Mapping[int, list[Shards]]) -> list[Finding]:
-    """Checkpoints of a run say its config; they are of the run whose folder they are in, or something is wrong."""
+    """Problems of checkpoints that belong to another run than their folder, since they record their config."""
     made_by = {step: config for step, files in found.items() if (config := _made_by(files[0][0]))}
-    if not made_by or not own_files(folder):  # copied elsewhere, they are a series like any other
+    if not made_by or not own_files(folder):  # outside a run folder they are an ordinary series
         return []
     if not is_run(folder):
         says = f"the checkpoints are those of a run, and {folder / CONFIG} does not say which; restore it"
@@ -117,7 +116,7 @@ def _origins(folder: Path, found: Mapping[int, list[Shards]]) -> list[Finding]:
 
 
 def _made_by(file: Path) -> str | None:
-    """The config hash of a checkpoint of ours; None if it has none or cannot be read, which is told elsewhere."""
+    """The config hash of a checkpoint; None if it has none, or cannot be read, which another check reports."""
     try:
         return read_facts(file).get("config") if file.suffix == SAFE else None
     except DamagedArtefact:
@@ -137,7 +136,7 @@ def _names(files: list[Shards]) -> str:
 
 
 def missing_steps(steps: list[int], expected: list[int]) -> list[Finding]:
-    """Steps that are expected and not there; a regular series says itself which ones it should have."""
+    """Expected steps that are missing; for a regular series, the expected steps are inferred."""
     if not expected and len(steps) > 2:
         gaps = np.diff(steps)
         usual = int(np.median(gaps))
@@ -159,9 +158,10 @@ def _identical(members: list[Member]) -> list[Finding]:
 
 
 def _identical_shards(members: list[Member]) -> list[Finding]:
-    """Shards that are the same at two steps, in checkpoints that are not.
+    """Shards that are identical at two steps of otherwise different checkpoints.
 
-    A shard of frozen weights is the same at every step; one that is the same at some and not at others is not.
+    A shard of frozen weights is identical at every step; a shard that is identical at only some steps is a
+    problem.
     """
     findings = []
     for name in sorted({name for member in members for name in member.shards}):

@@ -1,14 +1,14 @@
-"""Recorders for the training loops of other people: `transformers.Trainer` and Lightning.
+"""Recorders for the training loops of other libraries: `transformers.Trainer` and Lightning.
 
     trainer = transformers.Trainer(..., callbacks=[RecorderCallback("run", steps=100)])
     trainer = lightning.Trainer(..., callbacks=[LightningRecorder("run", steps=100)])
 
 Both keep checkpoints at the asked steps, step 0 included, with the learning rates summed over the updates made, so
 that both rules of priority apply; the rate of an update is that of the optimizer's first group just before it. A
-training that is resumed goes on in the same folder: checkpoints of updates that are made again are made again.
+resumed training continues in the same folder and overwrites the checkpoints of repeated updates.
 
-transformers and Lightning are imported when these classes are first used. Weights that are divided among processes
-(FSDP, DeepSpeed) are not supported.
+transformers and Lightning are imported when these classes are first used. Sharded weights (FSDP, DeepSpeed) are
+not supported.
 """
 
 import functools
@@ -30,7 +30,7 @@ _MASSES = "recorder.json"
 
 
 class _Recording:
-    """A recorder that is opened when training begins and told each update's rate."""
+    """A recorder that is opened when training begins and receives the learning rate of each update."""
 
     def __init__(self, folder: Path | str, *, steps: SupportsIndex | Collection[SupportsIndex] = 100) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class _Recording:
         if mass is None and self.recorder is not None and self.recorder.at == at:
             mass = self.recorder.mass  # a second fit with the same callback
         if at and mass is not None:
-            # The training was saved here and goes on from here, so what it kept later is made again.
+            # Training resumes from this saved step, so later checkpoints are made again.
             if (kept := checkpoint_file(self.folder, at)).exists():
                 refuse_another_model(model, kept)
             for file in own_files(self.folder):
@@ -62,9 +62,10 @@ class _Recording:
 
 
 class _TrainerHooks(_Recording):
-    """Keeps checkpoints of a `transformers.Trainer` run in a folder, at the given steps or at every so many.
+    """Saves checkpoints of a `transformers.Trainer` run in a folder, at the given steps or every n steps.
 
-    The model's config and the tokenizer are kept as well, so that `quantascope discover FOLDER --data FILE` works.
+    The model's config and the tokenizer are saved as well, so that `quantascope discover FOLDER --data FILE`
+    works.
     """
 
     def on_train_begin(self, args: Any, state: Any, control: Any, *, model: Any, **others: Any) -> None:
@@ -80,11 +81,11 @@ class _TrainerHooks(_Recording):
 
     def on_step_end(self, args: Any, state: Any, control: Any, *, optimizer: Any, **others: Any) -> None:
         if self.recorder is not None:
-            skipped = getattr(optimizer, "step_was_skipped", False)  # mixed precision met an overflow
+            skipped = getattr(optimizer, "step_was_skipped", False)  # mixed precision had an overflow
             self.recorder.step(0.0 if skipped else self._rate)
 
     def on_save(self, args: Any, state: Any, control: Any, **others: Any) -> None:
-        """The Trainer can be resumed from here, so the rates up to here are kept."""
+        """Save the summed rates, since the Trainer can be resumed from here."""
         if self.recorder is not None:
             masses = self._masses() | {str(self.recorder.at): self.recorder.mass}
             write_record(self.folder / _MASSES, masses, made_by="")
@@ -99,7 +100,7 @@ class _TrainerHooks(_Recording):
 
 
 class _LightningHooks(_Recording):
-    """Keeps checkpoints of a Lightning run in a folder, at the given steps or at every so many.
+    """Saves checkpoints of a Lightning run in a folder, at the given steps or every n steps.
 
     `network` names the attribute of the LightningModule to keep; without it the whole module is kept.
     """
@@ -129,12 +130,12 @@ class _LightningHooks(_Recording):
         self._note_rate(optimizer)
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, *others: Any, **more: Any) -> None:
-        """With accumulated gradients, only some batches end with an update."""
+        """Record a batch that ends with an update; with accumulated gradients, not every batch does."""
         if self.recorder is not None and trainer.global_step > self.recorder.at:
             self.recorder.step(self._rate)
 
     def state_dict(self) -> dict[str, Any]:
-        """What Lightning keeps in its own checkpoints, to resume from."""
+        """The state that Lightning saves in its checkpoints, to resume from."""
         return {} if self.recorder is None else {"step": self.recorder.at, "mass": self.recorder.mass}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -162,7 +163,7 @@ def _lightning_class() -> type[_LightningHooks]:
 
 
 def _imported(modules: list[str], name: str, remedy: str) -> Any:
-    """A class of the first of some modules that is installed."""
+    """A class from the first installed module of several."""
     for module in modules:
         try:
             return getattr(importlib.import_module(module), name)

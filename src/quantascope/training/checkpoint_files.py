@@ -3,7 +3,7 @@
 Weights are safetensors files, whole or in shards with an index, or pickles if these are asked for. The folder of a
 hub cache is read by its revisions: `refs/step1000` holds the commit whose files are in `snapshots/<commit>`. What
 cannot be read as it is (adapters, distributed checkpoints of torch and DeepSpeed, FIFOs) is refused with a remedy.
-Nothing is opened but indexes and refs.
+Only indexes and refs are opened.
 """
 
 import itertools
@@ -26,7 +26,7 @@ DISTRIBUTED = ".distcp"
 INDEX = ".index.json"
 SHARD = re.compile(r"[-_.]?(\d+)-of-(\d+)$")
 MOST_FILES = 200_000
-"""Files among which checkpoints are looked for; a folder with more is not that of a series."""
+"""Largest number of files in a folder that is searched for checkpoints."""
 
 _WEIGHTS = (SAFE, *PICKLED, DISTRIBUTED)
 _NOT_WEIGHTS = re.compile(
@@ -37,7 +37,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
 @dataclass(frozen=True)
 class WeightFile:
-    """A file of weights, and the name that says its step: its path, or in a hub cache its revision and path."""
+    """A file of weights, with the name that contains its step: its path, or hub revision and path."""
 
     name: str
     path: Path
@@ -49,12 +49,12 @@ class WeightFile:
 
     @property
     def pickled(self) -> bool:
-        """Whether reading it needs a pickle."""
+        """Whether the file is a pickle."""
         return self.name.removesuffix(INDEX).endswith(PICKLED)
 
 
 def weight_files(folder: Path) -> list[WeightFile]:
-    """All files of weights under a folder, with the indexes of sharded ones; pickles are among them."""
+    """All files of weights under a folder, including pickles, with the indexes of sharded ones."""
     files = [(prefix, base, _files(base)) for prefix, base in _bases(_model_of_cache(folder))]
     found = [
         WeightFile(f"{prefix}{path.relative_to(base).as_posix()}", path)
@@ -74,13 +74,13 @@ def weight_files(folder: Path) -> list[WeightFile]:
 
 
 def _files(folder: Path) -> list[Path]:
-    """Files under a folder that may hold weights; folders that cannot be read, or go meanwhile, hold none."""
+    """Files under a folder that may hold weights; folders that are unreadable or vanish are skipped."""
     found, seen = [], 0
     for place, _, names in os.walk(folder):
         seen += len(names)
         if seen > MOST_FILES:
             raise InvalidConfig(
-                f"{folder} holds more than {MOST_FILES:,} files, too many to look for checkpoints among; give the "
+                f"{folder} holds more than {MOST_FILES:,} files, too many to search for checkpoints; give the "
                 "folder that holds the checkpoints"
             )
         found += [Path(place) / name for name in names if name.removesuffix(INDEX).endswith(_WEIGHTS)]
@@ -88,13 +88,13 @@ def _files(folder: Path) -> list[Path]:
 
 
 def is_weights(path: Path) -> bool:
-    """Whether a name is that of weights or of an index of them, not of what training keeps beside them."""
+    """Whether a file name is of weights or their index, not of other training state."""
     kind = path.name.removesuffix(INDEX).endswith((SAFE, *PICKLED))
     return kind and not _NOT_WEIGHTS.match(path.name) and not path.name.endswith("_model_states.pt")
 
 
 def shards_of_index(index: Path) -> Shards:
-    """The shards that an index names, whether they are there or not."""
+    """The shards that an index names, whether they exist or not."""
     about = read_json(require_regular(index), remedy="restore it, or download it again")
     names = about.get("weight_map") if isinstance(about, dict) else None
     if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
@@ -105,7 +105,7 @@ def shards_of_index(index: Path) -> Shards:
 
 
 def require_complete(shards: Shards) -> None:
-    """Refuse a checkpoint with a shard that is missing, is not in its index, or is not a regular file."""
+    """Raise if a checkpoint has a shard that is missing, not in its index, or not a regular file."""
     indexes = [index for index in {_index_of(shard) for shard in shards} if index.exists()]
     named = {shard for index in indexes for shard in shards_of_index(index)}
     for shard in shards:
@@ -123,11 +123,11 @@ def require_complete(shards: Shards) -> None:
 
 
 def require_regular(file: Path) -> Path:
-    """The file itself, unless opening it could block (a FIFO, a device) or it is a link to nothing."""
+    """The file; raises if it is a broken link or if opening it could block (a FIFO, a device)."""
     if file.exists() or file.is_symlink():
         with opened(file):
             pass
-    return file  # if it is missing, its reader says so
+    return file  # a missing file is reported by its reader
 
 
 def _index_of(shard: Path) -> Path:
@@ -135,7 +135,7 @@ def _index_of(shard: Path) -> Path:
 
 
 def _refuse_gaps(shards: Shards) -> None:
-    """Names such as model-00002-of-00003 say how many shards there are."""
+    """Check the number of shards in names such as model-00002-of-00003."""
     numbered: dict[str, tuple[int, set[int], Path]] = {}
     for shard in shards:
         if number := SHARD.search(shard.stem):
@@ -150,7 +150,7 @@ def _refuse_gaps(shards: Shards) -> None:
 
 
 def _model_of_cache(folder: Path) -> Path:
-    """The folder itself, or that of the only model if it is a whole hub cache."""
+    """The folder, or the folder of the only model in a hub cache."""
     models = sorted(folder.glob("models--*--*"))
     if len(models) > 1:
         names = ", ".join(model.name for model in models)
@@ -172,7 +172,7 @@ def _bases(folder: Path) -> Iterable[tuple[str, Path]]:
 
 
 def _refuse_distributed(folder: Path, files: Iterable[Path], with_weights: set[Path]) -> None:
-    """Refuse distributed checkpoints that have no whole weights beside them."""
+    """Raise if there are distributed checkpoints without whole weights beside them."""
     for file in (file for file in files if file.name.endswith(DISTRIBUTED)):
         if not with_weights & {file.parent, file.parent.parent} - {folder}:
             raise DamagedArtefact(

@@ -1,9 +1,9 @@
-"""Which checkpoints a folder holds, by the step that their names say.
+"""Finds the checkpoints of a folder, with the steps in their names.
 
 The step is the number after step, iter, checkpoint or ckpt, in the name of the file or of a folder above it.
-Names without such a word say it by their only number, or by the only one that differs from name to name. Names
-that leave it open are refused: checkpoints in a wrong order would be read as something learned. So are several
-branches of a training (`stage1-step…`, `stage2-ingredient1-step…`) unless one is chosen: their steps start anew.
+In names without such a word, the step is the only number, or the only number that differs between names. Ambiguous
+names raise an error, because checkpoints in a wrong order would look like learning. Several branches of a training
+(`stage1-step…`, `stage2-ingredient1-step…`) also raise an error unless one is chosen, because their steps restart.
 """
 
 import re
@@ -21,10 +21,10 @@ _BEGAN = re.compile(r"\d[.,]$")
 
 
 def find_checkpoints(folder: Path, *, branch: str | None = None, pickles: bool = False) -> dict[int, list[Shards]]:
-    """Every checkpoint under a folder by its step: more than one where a step is there twice.
+    """Every checkpoint under a folder by step; a duplicated step has more than one.
 
     `branch` chooses one of several, such as "stage1" or "stage2-ingredient3". With `pickles`, checkpoints that are
-    there as .bin, .pt, .pth or .ckpt only are listed as well.
+    only there as .bin, .pt, .pth or .ckpt are listed as well.
     """
     files = weight_files(folder)
     found = by_step([file for file in files if pickles or not file.pickled], branch=branch, where=str(folder))
@@ -51,7 +51,7 @@ def by_step(
 
 
 def _branch(name: str, place: re.Match[str]) -> str:
-    """The stage and ingredient that a name says before its step; empty if it says none."""
+    """The stage and ingredient that a name has before its step; empty if none."""
     found = _BRANCH.search(name[: place.start()])
     return found[0] if found else ""
 
@@ -80,7 +80,7 @@ def _shards(group: Sequence[WeightFile]) -> Shards:
 def _refuse_pickles_alone(
     folder: Path, files: list[WeightFile], found: Mapping[int, Mapping[str, list[WeightFile]]]
 ) -> None:
-    """Refuse a series of pickles, or one in which a step is a pickle: it would be left out without a word."""
+    """Raise if a series has a pickle, which would otherwise be skipped silently."""
     known = {file.path.parent for groups in found.values() for group in groups.values() for file in group}
     for file in files:
         usual = file.path.name.startswith("pytorch_model") and re.search(r"\d", file.stem)
@@ -92,7 +92,7 @@ def _refuse_pickles_alone(
 
 
 def _places(names: Iterable[str]) -> dict[str, re.Match[str]]:
-    """Where each name says its step; those without a number do not."""
+    """The position of the step in each name that has a number."""
     numbers = {name: numbers for name in names if (numbers := list(re.finditer(r"\d+", name)))}
     alike: dict[str, list[str]] = {}
     for name in numbers:

@@ -1,7 +1,7 @@
-"""The tensors of one checkpoint, and what its files say about them without reading them.
+"""Reads the tensors of one checkpoint, or only their names, shapes and dtypes.
 
-safetensors files are read as they are. Pickles are read only when asked for, by `torch.load` with `weights_only`,
-which builds tensors and plain containers and runs nothing else. A Lightning checkpoint keeps its weights under
+safetensors files are read directly. Pickles are read only on request, by `torch.load` with `weights_only`, which
+builds tensors and plain containers and executes no other code. A Lightning checkpoint keeps its weights under
 `state_dict`, behind the name of the attribute that holds the network; that prefix is removed.
 """
 
@@ -19,7 +19,7 @@ from quantascope.runs.errors import DamagedArtefact
 from quantascope.training.checkpoint_files import PICKLED, Shards, require_regular
 
 RESTORE = "restore it, or train into a new folder"
-"""What helps if a checkpoint is damaged: a finished run does not write it again."""
+"""Remedy for a damaged checkpoint: a finished run does not write it again."""
 Layout = dict[str, tuple[tuple[int, ...], str]]
 """Shape and dtype of each tensor by name."""
 
@@ -48,27 +48,27 @@ def read_shard(file: Path, *, pickles: bool = False) -> dict[str, Tensor]:
 
 
 def with_tied(file: Path, tensors: Mapping[str, _Entry], tied: Any) -> dict[str, _Entry]:
-    """What is kept once, under all of its names."""
+    """Add tied tensors under all of their names."""
     if not isinstance(tied, dict) or not all(isinstance(own, str) and own in tensors for own in tied.values()):
         raise DamagedArtefact(f"{file} names tensors as tied that it does not hold; {RESTORE}")
     return {**tensors, **{name: tensors[own] for name, own in tied.items()}}
 
 
 def join(parts: list[dict[str, _Entry]], shards: Shards) -> dict[str, _Entry]:
-    """What all shards hold; refused if two of them hold the same tensor."""
+    """The tensors of all shards; raises if two shards hold the same tensor."""
     whole: dict[str, _Entry] = {}
     for part in parts:
         if twice := sorted(whole.keys() & part.keys()):
             names = " and ".join(map(str, shards[:2]))
             raise DamagedArtefact(
-                f"{names} both hold '{twice[0]}', so they are no shards of one checkpoint; part them"
+                f"{names} both hold '{twice[0]}', so they are not shards of one checkpoint; separate them"
             )
         whole |= part
     return whole
 
 
 def read_layout(shards: Shards, *, pickles: bool = False) -> Layout:
-    """Names, shapes and dtypes of a checkpoint from the headers of its files, which takes milliseconds."""
+    """Names, shapes and dtypes of a checkpoint, read from the headers of its files in milliseconds."""
     parts: list[Layout] = []
     for shard in shards:
         if require_regular(shard).suffix in PICKLED:
@@ -88,7 +88,7 @@ def layout_of(tensors: Mapping[str, Tensor]) -> Layout:
 
 
 def difference(first: Layout, other: Layout) -> str:
-    """The first tensor in which two layouts differ, in words; empty if they agree."""
+    """A description of the first tensor in which two layouts differ; empty if they agree."""
     for name in sorted({*first, *other}):
         if first.get(name) != other.get(name):
             then, now = (_shown(layout.get(name)) for layout in (first, other))
@@ -139,7 +139,7 @@ def _load(file: Path) -> Any:
 
 
 def _without_prefix(tensors: dict[str, Tensor], *, strip_attribute: bool) -> dict[str, Tensor]:
-    """Names without what wrappers put before all of them (and Lightning: the attribute of the network)."""
+    """Names without prefixes that wrappers add to all of them (for Lightning, the network's attribute)."""
     first = {name.partition(".")[0] + "." for name in tensors}
     if strip_attribute and len(first) == 1 and all("." in name for name in tensors):
         prefix = first.pop()

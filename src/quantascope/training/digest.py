@@ -1,4 +1,4 @@
-"""One digest of a checkpoint's content, whatever its files are called and however they are cut."""
+"""A digest of a checkpoint's content, independent of its file names and shards."""
 
 import hashlib
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 """Learning rates that a `transformers.Trainer` logged, summed up to each checkpoint.
 
-The last checkpoint's `trainer_state.json` has the whole history. Its rates make a sum only if there is one for
-every update (`logging_steps=1`). Before transformers 4.52 the Trainer logged the rate of the next update, not that
-of the one just made, so those logs are not used.
+The last checkpoint's `trainer_state.json` has the whole history. Its rates can be summed only if every update was
+logged (`logging_steps=1`). Before transformers 4.52 the Trainer logged the rate of the next update instead of the
+last one, so those logs are not used.
 """
 
 import json
@@ -19,7 +19,7 @@ STATE = "trainer_state.json"
 
 
 def logged_mass(folders: list[Path], steps: list[int]) -> tuple[Float[np.ndarray, " checkpoints"] | None, str]:
-    """The rates summed up to each step, from the folders of the checkpoints; or none, and why."""
+    """The rates summed up to each step, from the folders of the checkpoints; or None and the reason."""
     file = next((file for folder in reversed(folders) if (file := folder / STATE).is_file()), None)
     if file is None:
         return None, ""
@@ -48,7 +48,7 @@ def _rates(file: Path) -> dict[int, float]:
 
 
 def _version(folder: Path) -> tuple[int, int] | None:
-    """The transformers that wrote a checkpoint, if its config says so."""
+    """The version of transformers that wrote a checkpoint, if its config has it."""
     config = _read(folder / "config.json")
     said = config.get("transformers_version") if isinstance(config, dict) else None
     parts = said.split(".")[:2] if isinstance(said, str) else []
@@ -56,7 +56,7 @@ def _version(folder: Path) -> tuple[int, int] | None:
 
 
 def _read(file: Path) -> Any:
-    """The content of a file beside the weights; none if it cannot be read, since the weights do not need it."""
+    """The content of an optional file beside the weights; None if it cannot be read."""
     try:
         return json.loads(require_regular(file).read_bytes()) if file.is_file() else None
     except (ValueError, OSError, RecursionError):

@@ -6,9 +6,9 @@
               update with the scheduled learning rate
     until  all steps are taken
 
-Batches are a function of the step, so the state is the parameters, the optimizer's moments, the evaluations so
-far and a few numbers; one atomic file holds them all. A run that is killed at any moment resumes to the same
-bits as one that was never interrupted.
+Batches are a function of the step, so the state consists of the parameters, the optimizer's moments, the
+evaluations so far and a few numbers, saved in one atomic file. A run that is killed at any time resumes and
+produces bit-identical results.
 """
 
 import math
@@ -38,7 +38,7 @@ Evaluation = Callable[[Any], Mapping[str, np.ndarray]]
 
 
 class TrainingConfig(Config):
-    """How long to train, how, and what to keep."""
+    """Settings of a training: length, optimizer, and what to save."""
 
     steps: Positive = 20_000
     optimizer: OptimizerConfig = OptimizerConfig()
@@ -63,7 +63,7 @@ class TrainingConfig(Config):
 class Pace:
     """Seconds between saved states and between words to the progress display; no effect on the numbers.
 
-    Where saving is slow, because the model or its history is large, it takes at most a share of the time; with
+    If saving is slow because the model or its history is large, it takes at most a fixed share of the time. With
     `save` zero, every step is saved.
     """
 
@@ -84,10 +84,10 @@ def train(
     progress: Progress | None = None,
     pace: Pace | None = None,
 ) -> History:
-    """Train `model` in place and return what was measured on the way.
+    """Train `model` in place and return the measurements made during training.
 
-    With a `run`, state and checkpoints are kept there and an interrupted training is taken up again. The seed
-    is that of torch's global generator, for models that draw from it, as dropout does.
+    With a `run`, state and checkpoints are saved there and an interrupted training is resumed. `seed` seeds
+    torch's global generator, for models that draw from it, as dropout does.
     """
     torch.manual_seed(seed)
     pace = pace or Pace()

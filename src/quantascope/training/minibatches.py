@@ -1,4 +1,4 @@
-"""Minibatches as a function of the step, so that an interrupted training resumes to the same batches."""
+"""Minibatches as a function of the step, so that an interrupted training resumes with the same batches."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,7 +13,7 @@ from quantascope.tasks.events import Events
 
 @dataclass(frozen=True, eq=False)
 class Minibatches:
-    """Examples in a new order in every epoch, `size` at a time; what is left at its end waits for the next order.
+    """Examples in a new order in every epoch, `size` at a time; a rest is carried into the next epoch.
 
     >>> events = Events.of([[1], [2], [3], [4]], [[9]] * 4)
     >>> batches = Minibatches(events, size=2, seed=0)
@@ -36,7 +36,7 @@ class Minibatches:
         return self.events.taken(self.examples(step))
 
     def examples(self, step: int) -> Int[Tensor, " size"]:
-        """Its examples by their numbers."""
+        """The indices of its examples."""
         epoch, turn = divmod(step, len(self.events) // self.size)
         order = _order(len(self.events), self.seed, epoch)[turn * self.size : (turn + 1) * self.size]
         return order.to(self.events.tokens.device)

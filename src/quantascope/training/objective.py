@@ -1,8 +1,8 @@
-"""What the training loop minimises.
+"""Objectives that the training loop minimises.
 
-An objective is called with the model, a batch and the step; it leaves the gradient in `.grad` and returns its
-named terms, whose sum is the loss. `Objective` does this for any model by autograd: one forward pass, any
-number of terms computed from it. A model with a gradient of its own supplies another callable.
+An objective is called with the model, a batch and the step; it writes the gradient to `.grad` and returns its
+named terms, whose sum is the loss. `Objective` does this for any model by autograd: one forward pass and any
+number of terms computed from it. A model with a custom gradient supplies another callable.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ Term = Callable[[Any, Any, int], Tensor]
 
 
 GradientOf = Callable[[Any, Any, int], Mapping[str, Tensor]]
-"""The loop's view of an objective: replaces the gradient in `.grad` and returns the terms of the loss."""
+"""Protocol of an objective: replaces the gradient in `.grad` and returns the terms of the loss."""
 
 
 @dataclass(frozen=True)

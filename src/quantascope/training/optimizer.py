@@ -24,7 +24,7 @@ class OptimizerConfig(Config):
 
     @property
     def moments(self) -> int:
-        """Numbers that are kept for each parameter."""
+        """Number of state values per parameter."""
         return int(self.momentum > 0) if self.name == "sgd" else 2
 
     @model_validator(mode="after")
@@ -58,7 +58,7 @@ class ScheduleConfig(Config):
 def build_optimizer(model: nn.Module, config: OptimizerConfig) -> torch.optim.Optimizer:
     """The optimizer of a model's parameters, as one fused kernel.
 
-    A model whose parametrization asks for several learning rates says so in `parameter_groups(optimizer)`, which
+    A model whose parametrization needs several learning rates has a method `parameter_groups(optimizer)`, which
     returns parameters by the factor of their rate. Weight decay, which acts through the rate, is divided by it.
     """
     grouped = getattr(model, "parameter_groups", None)

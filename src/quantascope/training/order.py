@@ -1,13 +1,13 @@
-"""What the distances between checkpoints say about their order and descent.
+"""Infers the order and origin of checkpoints from the distances between them.
 
-Training moves away from where it was: of three checkpoints a, b, c in order, d(a, c) is larger than d(a, b) and
-d(b, c). Two exchanged members break this in most of the triangles that they are part of, and exchanging them back
-mends nearly all of these. A run that oscillates breaks triangles too, but no exchange mends those, so an exchange
-must gain more where more triangles stay broken.
+Training moves away from earlier weights: for three checkpoints a, b, c in order, d(a, c) is larger than d(a, b)
+and d(b, c). Two exchanged members violate this in most of their triangles, and exchanging them back repairs nearly
+all of these. A run that oscillates violates triangles too, but no exchange repairs them, so an exchange must gain
+more if more triangles stay violated.
 
-A checkpoint also contains the one before it: training adds to the weights, so the regression of a checkpoint's
-weights on those of the one before has a slope near 1 (weight decay lowers it), however large the step was. Weights
-of another run, from another initialization, have slope 0.
+A checkpoint also contains the previous one: training adds to the weights, so the regression of a checkpoint's
+weights on the previous weights has a slope near 1 (weight decay lowers it), however large the step was. For
+weights of another run, from another initialization, the slope is 0.
 
 The thresholds were chosen on training runs of other seeds than those that `benchmarks/audit_swaps.py` reports.
 """
@@ -20,38 +20,38 @@ from jaxtyping import Bool, Float, Int
 Distances = Float[np.ndarray, "checkpoints checkpoints"]
 
 WINDOW = 4
-"""Triangles reach over at most this many intervals."""
+"""Triangles span at most this many intervals."""
 CLIP = 0.2
 """Largest weight of one triangle, in units of log distance."""
 BROKEN = 0.01
-"""A triangle is broken if its long side is shorter than another by this share."""
+"""A triangle is violated if its long side is shorter than another by this share."""
 GAIN, GAIN_IF_BROKEN = 0.008, 0.7
-"""An exchange must gain so much on average, and so much more per share of triangles that stay broken."""
+"""Least average gain of an exchange, and the additional gain per share of triangles that stay violated."""
 FEWEST = 4
-"""With fewer members no order is judged."""
+"""With fewer members, order is not judged."""
 ALONE = 2.0
-"""A member stands aside if its nearest member is this many times as far as that of any neighbour."""
+"""A member is an outlier if its nearest member is this many times as far away as any neighbour's."""
 UNRELATED_SLOPE, UNRELATED_CORRELATION = 0.25, 0.2
-"""Weights are of another run if slope and correlation are below these."""
+"""Weights belong to another run if slope and correlation are below these."""
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """Two places of a series whose members are in each other's place."""
+    """Two positions of a series whose members are exchanged."""
 
     first: int
     second: int
     broken: int
-    """Triangles with either of them that are broken now."""
+    """Number of violated triangles with either of them."""
     mended: int
-    """How many of these are whole after the exchange."""
+    """Number of these that the exchange repairs."""
 
 
 def exchanged(distances: Distances, norms: Float[np.ndarray, " checkpoints"] | None = None) -> list[Exchange]:
     """Pairs of members that were exchanged, from the distances in the given order.
 
-    `norms` of the weights say more about the first member, which only the members after it vouch for: a large
-    first step may overshoot, but it is added to the initial weights, so the norm grows by it.
+    `norms` of the weights help to place the first member, which has only later neighbours: a large first step may
+    overshoot, but it is added to the initial weights, so the norm grows by it.
 
     >>> places = np.array([0.0, 1.0, 4.0, 3.0, 2.0, 5.0, 6.0])
     >>> [(pair.first, pair.second) for pair in exchanged(np.abs(places[:, None] - places))]
@@ -70,7 +70,7 @@ def exchanged(distances: Distances, norms: Float[np.ndarray, " checkpoints"] | N
 
 
 def oscillation(distances: Distances) -> float:
-    """Share of the triangles of neighbours that are broken: 0 in most runs, 1 if every step turns back."""
+    """Share of violated triangles of neighbours: 0 in most runs, 1 if every step turns back."""
     triangles = np.array([(at, at + 1, at + 2) for at in range(len(distances) - 2)]).reshape(-1, 3)
     if not len(triangles):
         return 0.0
@@ -78,7 +78,7 @@ def oscillation(distances: Distances) -> float:
 
 
 def standing_aside(distances: Distances) -> list[int]:
-    """Members between two others that are near each other and far from it, as no member near them is."""
+    """Outliers: members far from two neighbours that are close to each other."""
     nearest = distances + np.where(np.eye(len(distances), dtype=bool), np.inf, 0)
     found = []
     for here in range(1, len(distances) - 1):
@@ -91,13 +91,13 @@ def standing_aside(distances: Distances) -> list[int]:
 
 
 def lineages(products: Distances, entries: int) -> list[list[int]]:
-    """Members by the run that they are of, from the inner products of their weights; the largest run first.
+    """Members grouped by run, from the inner products of their weights; the largest run first.
 
-    `entries` is how many weights there are: few weights cannot tell runs apart, and then all members are of one.
+    `entries` is the number of weights. Few weights cannot distinguish runs; then all members form one run.
     """
     norms = np.sqrt(np.maximum(np.diag(products), 1e-300))
     correlations = products / norms / norms[:, None]
-    # Which of two members is the earlier is not taken from the order: weights grow, so it is the smaller one.
+    # The earlier of two members is not taken from the order: weights grow, so it is the smaller one.
     growth = np.maximum(norms / norms[:, None], norms[:, None] / norms)
     slopes, doubt = np.abs(correlations) * growth, growth / max(entries, 1) ** 0.5
     usual = min(1.0, float(np.quantile(np.diag(slopes, 1), 0.75))) if len(products) > 2 else 1.0
@@ -124,7 +124,7 @@ def _triangles(members: int) -> Int[np.ndarray, "triangles 3"]:
 def _excess(
     distances: Distances, order: Int[np.ndarray, " checkpoints"], triangles: Int[np.ndarray, "triangles 3"]
 ) -> Float[np.ndarray, " triangles"]:
-    """By how much the side between the outer members is longer than both others, as a logarithm."""
+    """Log ratio of the side between the outer members to the longer of the other sides."""
     a, b, c = order[triangles].T
     tiny = 1e-300
     longest = np.maximum(np.maximum(distances[a, b], distances[b, c]), tiny)

@@ -1,4 +1,4 @@
-"""Whether each member of a series stands where it belongs: members of other runs, exchanged ones, jumps."""
+"""Checks the position of each member of a series: members of other runs, exchanged ones, jumps."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ JUMP = 10.0
 
 @dataclass(frozen=True, eq=False)
 class Member:
-    """What the audit keeps of a checkpoint."""
+    """The data that the audit keeps for a checkpoint."""
 
     step: int
     digest: str
@@ -26,9 +26,9 @@ class Member:
 
 
 def out_of_place(members: list[Member]) -> list[Finding]:
-    """Members of other runs, then what is wrong with the order of the rest.
+    """Members of other runs, then problems with the order of the rest.
 
-    Weights that are there twice are left out: which of the two steps they belong to is not known.
+    Duplicated weights are left out, because their true step is unknown.
     """
     digests = [member.digest for member in members]
     members = [member for member in members if digests.count(member.digest) == 1]
@@ -65,7 +65,7 @@ def out_of_place(members: list[Member]) -> list[Finding]:
 
 
 def _main_run(runs: list[list[int]], members: int) -> list[int]:
-    """The run to which the others are compared: that of the first member, unless it is a small part."""
+    """The run that others are compared with: the first member's run, unless it is a small part."""
     first = next(run for run in runs if 0 in run)
     return first if len(first) >= max(2, members / 4) else runs[0]
 
@@ -82,7 +82,7 @@ def _of_another_run(steps: list[int], main: int) -> Finding:
 
 
 def _jumps(steps: np.ndarray, way: np.ndarray, known: set[int]) -> list[Finding]:
-    """Breaks between two stretches: intervals much faster than those beside them."""
+    """Jumps between two stretches: intervals much faster than their neighbours."""
     findings = []
     speed = way / np.maximum(np.diff(steps), 1)
     for index in range(1, len(speed)):

@@ -1,4 +1,4 @@
-"""Keeps the trajectory of any training loop, and takes up only the run that it has kept so far."""
+"""Saves the trajectory of any training loop, and resumes only the run that it saved."""
 
 import math
 import operator
@@ -16,10 +16,10 @@ from quantascope.training.trajectory import checkpoint_file, own_files, shared_n
 
 
 class Recorder:
-    """Keeps a model's parameters at the given steps, or at every so many; three lines in any training loop.
+    """Saves a model's parameters at the given steps or every n steps; takes three lines in a training loop.
 
-    A run that is taken up again says `at` which step. The learning rates summed so far are those of the checkpoint
-    that was kept there; if none was, they are given as `mass`.
+    To resume a run, give the step as `at`. The summed learning rates come from the checkpoint of that step, or, if
+    there is none, from `mass`.
 
     >>> import tempfile
     >>> from quantascope.training import Trajectory
@@ -44,13 +44,13 @@ class Recorder:
     ) -> None:
         self._model, self._folder, self._made_by = model, Path(folder), made_by
         self._steps = _asked_steps(steps)
-        # The folder of a run belongs to one config, which makes later checkpoints again as they were.
+        # The folder of a run belongs to one config, which reproduces later checkpoints.
         kept = None if made_by else self._last_kept(at)
         self.at, self.mass = at, (mass or 0.0) if kept is None else self._taken_up(kept, at, mass)
         self._keep()
 
     def step(self, learning_rate: SupportsFloat) -> None:
-        """Take note of one update with this learning rate."""
+        """Record one update with this learning rate."""
         rate = float(learning_rate)
         if not 0 <= rate < math.inf:
             raise InvalidConfig(
@@ -61,7 +61,7 @@ class Recorder:
         self._keep()
 
     def _last_kept(self, at: int) -> int | None:
-        """The last step that is kept; refused if it is after the step from which to go on."""
+        """The last saved step; raises if it is after the step to resume from."""
         steps = [int(file.stem[5:]) for file in own_files(self._folder) if file.stem[5:].isdecimal()]
         last = max(steps, default=0)
         if last > at:
@@ -72,7 +72,7 @@ class Recorder:
         return last if steps and at else None
 
     def _taken_up(self, last: int, at: int, mass: float | None) -> float:
-        """The learning rates summed up to a step, if model and mass go on from what is kept."""
+        """The learning rates summed up to a step; raises if model or mass do not continue the saved run."""
         file = checkpoint_file(self._folder, last)
         known = float(read_facts(file, remedy=RESTORE)["mass"])
         if last == at:
@@ -99,23 +99,23 @@ class Recorder:
 
 
 def refuse_another_model(model: nn.Module, file: Path) -> None:
-    """Refuse a model whose tensors are not those of a checkpoint."""
+    """Raise if a model's tensors differ from a checkpoint."""
     kept, own = load_shards((file,)), model.state_dict()
     for name in sorted(kept.keys() | own.keys()):
         if name not in kept or name not in own or not torch.equal(kept[name], own[name].cpu()):
             raise InvalidConfig(
-                f"tensor '{name}' of the model is not that in {file}; load this checkpoint, or name another folder"
+                f"tensor '{name}' of the model differs from {file}; load this checkpoint, or name another folder"
             )
 
 
 def _asked_steps(steps: Any) -> int | frozenset[int]:
-    """The steps to keep, or every how many, as plain integers."""
+    """The steps to save, or the interval between them, as plain integers."""
     try:
         asked = frozenset(map(operator.index, steps)) if isinstance(steps, Collection) else operator.index(steps)
     except TypeError:
         raise InvalidConfig(f"{steps!r} is no number of steps; give an integer, or a set of integers") from None
     if asked == frozenset():
-        raise InvalidConfig("there are no steps at which to keep a checkpoint; name at least one")
+        raise InvalidConfig("there are no steps at which to save a checkpoint; name at least one")
     if isinstance(asked, int) and asked < 1:
         raise InvalidConfig(f"cannot keep a checkpoint every {asked} steps; give at least 1")
     return asked

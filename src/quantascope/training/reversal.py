@@ -1,4 +1,4 @@
-"""Whether a series of checkpoints is in reverse, by its losses."""
+"""Detects a reversed series of checkpoints from its losses."""
 
 import math
 from collections.abc import Sequence
@@ -9,16 +9,16 @@ import numpy as np
 from quantascope.training.finding import Finding
 
 REVERSED, SURELY = 0.9, 1e-3
-"""A series is in reverse if its losses rise at nearly every step, or so that chance would do it this rarely."""
+"""A series is reversed if its losses rise at nearly every step, or with at most this p-value."""
 FEWEST_LOSSES = 4
 OSCILLATES = 0.1
-"""If more of the triangles of neighbours are broken, a run oscillates, and its loss may rise as it is."""
+"""If a larger share of triangles is violated, the run oscillates, and its loss may truly rise."""
 
 
 def reversed_series(steps: Sequence[int], losses: Sequence[float], *, turning: float = 0.0) -> list[Finding]:
-    """What losses in the order of steps say: one finding if they rise from first to last as a whole.
+    """Check losses in the order of steps: one finding if they rise overall.
 
-    Where most of the way is `turning` back and forth, a loss may rise as it is, and nothing is said.
+    If `turning` is large, the run oscillates and its loss may truly rise, so nothing is reported.
 
     >>> [finding.kind for finding in reversed_series([0, 1, 2, 3], [1.0, 2.0, 3.0, 4.0])]
     ['reversed']
@@ -37,8 +37,8 @@ def reversed_series(steps: Sequence[int], losses: Sequence[float], *, turning: f
 
 
 def _rank_correlation(values: list[float]) -> tuple[float, float]:
-    """Kendall's correlation with the order, and how likely chance gives one as large."""
-    from scipy import stats  # here, for it takes long to import
+    """Kendall's correlation with the order, and its p-value."""
+    from scipy import stats  # imported here because it is slow to import
 
     found: Any = stats.kendalltau(np.arange(len(values)), np.array(values))
     return float(found.statistic), float(found.pvalue)

@@ -1,4 +1,4 @@
-"""A checkpoint in a few numbers that keep its distances to other checkpoints.
+"""Sketches of checkpoints: a few numbers that preserve distances between checkpoints.
 
 A whole series does not fit in memory. Each checkpoint is therefore folded into `BUCKETS` sums of its weights with
 fixed random signs (a count sketch). Inner products of sketches are unbiased estimates of inner products of
@@ -19,12 +19,12 @@ BUCKETS = 65_536
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """Matrices around their means, which tell training runs apart, and everything else."""
+    """The sketch of centred matrices, which distinguish training runs, and the sketch of everything else."""
 
     matrices: Float[np.ndarray, " buckets"]
     others: Float[np.ndarray, " buckets"]
     entries: int
-    """How many entries the matrices have."""
+    """Number of entries of the matrices."""
 
 
 def sketch(tensors: Mapping[str, Tensor], buckets: int = BUCKETS) -> Sketch:
@@ -71,7 +71,8 @@ def products(sketches: list[Sketch]) -> Float[np.ndarray, "checkpoints checkpoin
 def distances(sketches: list[Sketch]) -> Float[np.ndarray, "checkpoints checkpoints"]:
     """Euclidean distances between every two checkpoints.
 
-    They are taken around the middle checkpoint: late in training differences are small against the weights.
+    They are computed relative to the middle checkpoint, because late differences are small compared with the
+    weights.
     """
     rows = _rows(sketches)
     rows -= rows[len(rows) // 2].copy()

@@ -1,4 +1,4 @@
-"""The state of a training run, and the one file that keeps it."""
+"""The state of a training run, saved in one file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,13 +31,13 @@ class TrainingState:
     values: dict[str, list[np.ndarray]] = field(default_factory=dict)
 
     def note_update(self, loss: float) -> None:
-        """One more update was taken at this loss."""
+        """Record one more update with this loss."""
         self.step += 1
         self.loss_sum += loss
         self.loss_count += 1
 
     def note_evaluation(self, values: Mapping[str, np.ndarray]) -> None:
-        """The model was evaluated after `step` updates."""
+        """Record an evaluation after `step` updates."""
         if self.evaluated and self.evaluated[-1] == self.step:
             return
         self.evaluated.append(self.step)
@@ -55,7 +55,7 @@ class TrainingState:
 def save_state(
     run: RunDirectory, model: nn.Module, optimizer: torch.optim.Optimizer, state: TrainingState
 ) -> None:
-    """Write everything that resuming needs, as one atomic file."""
+    """Save everything needed to resume, as one atomic file."""
     history = state.history()
     parameters = model.state_dict()
     tied = shared_names(parameters)

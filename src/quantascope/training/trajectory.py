@@ -1,11 +1,10 @@
 """The trajectory of a training run: parameters at chosen steps, with the learning-rate mass between them.
 
-Ours is written by a `Recorder`: `checkpoints/step-*.safetensors`, each with its step and the learning rates summed
-up to it. A tensor of several names, as tied embeddings are, is kept once and read under all of them. Other
-people's checkpoints are found by the steps in their names (`checkpoint_names`), in the layouts that
-`checkpoint_files` knows: safetensors, whole or in shards, in folders of a Trainer, of Pythia, OLMo or FineWeb, or
-in a hub cache; pickles only if asked for. Their learning-rate mass is known if a Trainer logged every rate
-(`learning_rates`).
+A `Recorder` writes `checkpoints/step-*.safetensors`, each with its step and the learning rates summed up to it. A
+tensor with several names, such as tied embeddings, is saved once and loaded under all names. Other checkpoints are
+found by the steps in their names (`checkpoint_names`), in the layouts that `checkpoint_files` knows: safetensors,
+whole or in shards, in folders of a Trainer, of Pythia, OLMo or FineWeb, or in a hub cache; pickles only on
+request. Their learning-rate mass is known if a Trainer logged every rate (`learning_rates`).
 """
 
 import itertools
@@ -32,17 +31,17 @@ Reader = Callable[[Shards], dict[str, Tensor]]
 
 
 def checkpoint_file(folder: Path, step: int) -> Path:
-    """Where the checkpoint of a step is kept."""
+    """The file of a step's checkpoint."""
     return folder / "checkpoints" / f"step-{step:08d}.safetensors"
 
 
 def own_files(folder: Path) -> list[Path]:
-    """The files that may be checkpoints of ours."""
+    """The files that may be checkpoints written by a `Recorder`."""
     return sorted(folder.glob("checkpoints/step-*.safetensors"))
 
 
 def shared_names(tensors: Mapping[str, Tensor]) -> dict[str, str]:
-    """Further names of tensors that are the same memory, and the name that comes first.
+    """Aliases of tensors that share memory, with the first name of each.
 
     >>> from torch import zeros
     >>> weight = zeros(2)
@@ -67,7 +66,7 @@ class Trajectory:
     mass: Float[np.ndarray, " checkpoints"] | None
     reader: Reader = load_shards
     no_mass: str = ""
-    """Why there is no learning-rate mass, where there is more to say than that nothing tells it."""
+    """Why the learning-rate mass is unknown, if there is a specific reason."""
 
     @classmethod
     def open(
@@ -131,7 +130,7 @@ class Trajectory:
             step, mass = facts.get("step"), facts.get("mass")
             if not isinstance(step, int) or not isinstance(mass, int | float) or not math.isfinite(mass):
                 raise DamagedArtefact(
-                    f"{file} does not say its step and learning-rate mass; it is not a checkpoint of ours"
+                    f"{file} does not record its step and learning-rate mass; it is not a checkpoint of a Recorder"
                 )
             made_by = facts.get("config") if made_by is None else made_by
             if facts.get("config") != made_by:
@@ -156,7 +155,7 @@ class Trajectory:
         )
 
     def __len__(self) -> int:
-        """How many checkpoints there are."""
+        """Number of checkpoints."""
         return len(self.steps)
 
     def __repr__(self) -> str:
@@ -168,11 +167,11 @@ class Trajectory:
         """Learning rates summed over each interval."""
         if self.mass is None:
             why = f" ({self.no_mass})" if self.no_mass else ""
-            raise InvalidConfig(f"these checkpoints do not say their learning rates; use the path rule{why}")
+            raise InvalidConfig(f"these checkpoints do not record their learning rates; use the path rule{why}")
         return np.diff(self.mass)
 
     def at(self, steps: Iterable[int]) -> "Trajectory":
-        """The same trajectory at fewer steps."""
+        """The trajectory at a subset of steps."""
         place = {int(step): index for index, step in enumerate(self.steps)}
         wanted = [int(step) for step in steps]
         for before, after in itertools.pairwise(wanted):
@@ -191,10 +190,10 @@ class Trajectory:
         return self.reader(self.files[index])
 
     def check(self) -> None:
-        """Refuse damaged files, and tensors that are not those of the first checkpoint, from headers alone.
+        """Raise if files are damaged or tensors differ from the first checkpoint, reading headers only.
 
-        This takes milliseconds per file. Call it before anything long: a bad checkpoint in the middle would
-        otherwise be met after hours.
+        This takes milliseconds per file. Call it before any long computation, which would otherwise fail at a bad
+        checkpoint after hours.
         """
         first = None
         for shards in self.files:

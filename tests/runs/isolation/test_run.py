@@ -94,7 +94,7 @@ class Never:
     [
         (lambda: (n for n in range(3)), "cannot pickle 'generator' object"),
         (lambda: lambda: 0, "TypeError|AttributeError|PicklingError"),
-        (a_class_of_the_run, "its class is made anew in every run"),
+        (a_class_of_the_run, "its class is created again in every run"),
         (never_read, "ValueError: no"),
     ],
 )

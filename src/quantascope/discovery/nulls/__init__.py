@@ -1,1 +1,1 @@
-"""What stands beside the factors: other factorizations, surrogate fields and random packets."""
+"""Comparisons for the factors: other factorizations, surrogate fields and random packets."""

@@ -37,7 +37,7 @@ def svd_explained(
 def nmf_explained(
     values: Values, held_out: HeldOut, rank: Int[np.ndarray, " layers"], *, seed: int = 0
 ) -> Float[np.ndarray, " layers"]:
-    """The same for an NMF of the positive part; what is negative counts as unexplained."""
+    """The same share for an NMF of the positive part; the negative part counts as unexplained."""
     shares = []
     for field, other, count in zip(values.astype(np.float64), held_out.astype(np.float64), rank, strict=True):
         if not count:
@@ -66,13 +66,13 @@ def nonnegative_model(
 
 
 def side_by_side(values: Values) -> Float[np.ndarray, "events columns"]:
-    """The layers of a field next to each other, each with the same sum of squares."""
+    """The layers of a field side by side, each scaled to the same sum of squares."""
     return np.concatenate([field / (np.sqrt(squared_sum(field)) or 1.0) for field in values.astype(np.float64)], 1)
 
 
 @contextmanager
 def _unconverged_is_fine() -> Iterator[None]:
-    """An NMF that stops at its last iteration is still a baseline."""
+    """An NMF that has not converged is still a valid baseline."""
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():

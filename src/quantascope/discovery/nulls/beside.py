@@ -1,4 +1,4 @@
-"""What stands beside a discovery: factorizations of equal rank, surrogate fields and random packets."""
+"""Comparisons for a discovery: factorizations of equal rank, surrogate fields and random packets."""
 
 from typing import Literal
 
@@ -20,7 +20,7 @@ def explained_by_svd(found: Discovery) -> Float[np.ndarray, " layers"]:
 
 
 def explained_by_nmf(found: Discovery) -> Float[np.ndarray, " layers"]:
-    """The same for a nonnegative factorization of the same rank."""
+    """The same share for a nonnegative factorization of the same rank."""
     return nmf_explained(found.trained.values, found.held_out.values, found.per_layer)
 
 
@@ -30,7 +30,7 @@ def explained_in_training(found: Discovery) -> Float[np.ndarray, " layers"]:
 
 
 def packets(found: Discovery, of: Packet, draws: int) -> list[Factors]:
-    """Random packets in place of the factors, several times; draws are the same at every call."""
+    """Several draws of random packets in place of the factors, with a fixed seed."""
     return [
         random_packets(found.factors, found.trained.values, np.random.default_rng(draw), of=of)
         for draw in range(draws)
@@ -38,7 +38,7 @@ def packets(found: Discovery, of: Packet, draws: int) -> list[Factors]:
 
 
 def surrogates(found: Discovery, kind: SurrogateKind, draws: int) -> list[Values]:
-    """Fields that are alike in time and have continuous loadings; draws are the same at every call."""
+    """Surrogate fields with similar curves and continuous loadings, with a fixed seed."""
     values = found.trained.values
     draw = loading_surrogate(values, found.per_layer) if kind == "loadings" else gaussian_surrogate(values)
     return [draw(np.random.default_rng(number)) for number in range(draws)]

@@ -1,7 +1,8 @@
-"""Clusterings of events, to compare with factors: what else finds the units of a network.
+"""Clusterings of events, as alternatives to factors for finding a network's units.
 
-Spectral clustering of per-event gradients is the Quantization Model's own method; beside it k-means of gradients,
-k-means of loss curves, and the largest component of a low-rank model. All are told the number of clusters.
+Spectral clustering of per-event gradients is the Quantization Model's own method; the others are k-means of
+gradients, k-means of loss curves, and the largest component of a low-rank model. The number of clusters is given
+to all of them.
 """
 
 import numpy as np
@@ -13,7 +14,7 @@ from quantascope.discovery.nulls.baselines import nonnegative_model
 
 
 def dominant_factor(factors: Factors) -> Int[np.ndarray, " events"]:
-    """For each event, the factor with the largest curve among those whose support it is in; −1 for none."""
+    """For each event, the factor with the largest curve among those that contain it; −1 for none."""
     if not len(factors):
         return np.full(factors.supports.shape[1], -1)
     size = factors.supports * np.linalg.norm(factors.curves, axis=1)[:, None]
@@ -36,7 +37,7 @@ def cluster_nmf(
 def cluster_rows(
     rows: Float[np.ndarray, "events columns"], clusters: int, *, seed: int = 0
 ) -> Int[np.ndarray, " events"]:
-    """k-means of rows, for loss curves as they are."""
+    """k-means of rows, such as loss curves."""
     from sklearn.cluster import KMeans
 
     model = KMeans(clusters, n_init=10, random_state=seed)  # pyright: ignore[reportArgumentType]
@@ -57,13 +58,13 @@ def cluster_gradients_spectrally(
 def cluster_gradients_by_means(
     gram: Float[np.ndarray, "events events"], clusters: int, *, seed: int = 0
 ) -> Int[np.ndarray, " events"]:
-    """k-means of gradients of unit length, from their Gram matrix, which fixes them up to rotation."""
+    """k-means of normalized gradients, from their Gram matrix, which determines them up to rotation."""
     spread, vectors = linalg.eigh(cosines(gram))
     return cluster_rows(vectors * np.sqrt(np.maximum(spread, 0)), clusters, seed=seed)
 
 
 def cosines(gram: Float[np.ndarray, "events events"]) -> Float[np.ndarray, "events events"]:
-    """Cosines of the angles between gradients; a zero gradient is at right angles to all."""
+    """Cosines of the angles between gradients; a zero gradient is orthogonal to all."""
     length = np.sqrt(np.diag(gram).astype(np.float64))
     safe = np.where(length > 0, length, 1.0)
     return gram / safe / safe[:, None]

@@ -1,14 +1,14 @@
-"""Are supports binary? The corrective factors of a field beside those of fields with continuous loadings.
+"""Tests whether supports are binary: corrective factors of a field and of fields with continuous loadings.
 
     field      the corrective factors of the field itself
-    loadings   those of its surrogate with continuous loadings (`priority.surrogate`)
-    gaussian   those of its Gaussian surrogate
-    control    those of a surrogate with continuous loadings of that surrogate
+    loadings   the same of its surrogate with continuous loadings (`priority.surrogate`)
+    gaussian   the same of its Gaussian surrogate
+    control    the same of a continuous-loadings surrogate of the first surrogate
 
-Binary supports are told by fewer factors that explain as much, or as many that explain more: where loadings are
-continuous, it takes several binary factors to approximate one. A surrogate keeps a little less structure than what
-it is made from, and is explained a little less for that alone. How much, the step from surrogate to control says:
-nothing is binary in either.
+If supports are binary, fewer factors explain as much, or equally many explain more: several binary factors are
+needed to approximate one with continuous loadings. A surrogate keeps slightly less structure than its original and
+is explained slightly less for that reason alone. The step from surrogate to control, neither of which is binary,
+measures this effect.
 """
 
 from collections.abc import Sequence
@@ -22,38 +22,38 @@ from quantascope.discovery.factorize import check_field, factorize, squared_sum
 from quantascope.discovery.nulls.surrogate import Values, gaussian_surrogate, loading_surrogate
 
 Step = Float[np.ndarray, "3"]
-"""More factors, more explained, and more explained than by as many factors."""
+"""Differences in the number of factors, the explained share, and the share explained by equally many factors."""
 
 
 @dataclass(frozen=True)
 class CorrectiveFit:
-    """What the corrective factors of a field explain: by layer, the share for none, one, two, … of them."""
+    """The share that corrective factors explain, by layer, for the first 0, 1, 2, … factors."""
 
     shares: tuple[tuple[float, ...], ...]
 
     @classmethod
     def of(cls, values: Values) -> "CorrectiveFit":
-        """The fit of a field."""
+        """Fit corrective factors to a field."""
         check_field(values)
         return cls(tuple(_shares(field, layer) for layer, field in enumerate(values.astype(np.float64))))
 
     @property
     def numbers(self) -> list[int]:
-        """How many factors each layer has."""
+        """Number of factors in each layer."""
         return [len(own) - 1 for own in self.shares]
 
     @property
     def explained(self) -> float:
-        """Share of the squared priority that all of them explain, as the mean over layers."""
+        """Mean over layers of the share of squared priority that all factors explain."""
         return self.explained_by(self.numbers)
 
     def explained_by(self, numbers: Sequence[int]) -> float:
-        """The same for at most so many factors of each layer."""
+        """The same share for at most the given number of factors in each layer."""
         most = [min(number, own) for number, own in zip(numbers, self.numbers, strict=True)]
         return float(np.mean([own[number] for number, own in zip(most, self.shares, strict=True)]))
 
     def beyond(self, other: "CorrectiveFit") -> Step:
-        """By how much this fit exceeds another.
+        """The differences of this fit from another.
 
         >>> CorrectiveFit(((0.0, 0.6, 0.9),)).beyond(CorrectiveFit(((0.0, 0.4, 0.6, 0.8),))).round(9)
         array([-1. ,  0.1,  0.3])
@@ -74,12 +74,12 @@ class Discreteness:
 
     @property
     def excess(self) -> Step:
-        """By how much the step from field to surrogate exceeds the step from surrogate to control."""
+        """The excess of the step from field to surrogate over the step from surrogate to control."""
         return self.field.beyond(self.loadings) - self.loadings.beyond(self.control)
 
 
 def discreteness(values: Values, *, threshold: float = 0.03, draw: int = 0) -> Discreteness:
-    """Compare a field with its surrogates; ranks are those of the paper's factors at the threshold.
+    """Compare a field with its surrogates, whose ranks are the numbers of the paper's factors at the threshold.
 
     >>> from quantascope.discovery.planted import PlantedConfig, plant
     >>> found = discreteness(plant(PlantedConfig(events=300, factors=4)).values)
@@ -107,6 +107,6 @@ def _shares(field: Float[np.ndarray, "events intervals"], layer: int) -> tuple[f
     shares = [0.0]
     for supports, curves in stages(field, [0, layer]):
         left = squared_sum(field - supports.T.astype(np.float64) @ curves)
-        # A fit may lose factors that the new one made needless.
+        # A fit may drop factors that a new factor made redundant.
         shares = [*shares[: len(curves)], 1 - left / total]
     return tuple(shares)

@@ -1,7 +1,7 @@
-"""Random packets: what stands beside the factors' curves, times and complexities.
+"""Random packets: a null for the factors' curves, times and complexities.
 
-A factor's curve is the mean priority of its events. Any set of events has such a curve, and with it a time of
-acquisition and a complexity; what random sets show as well is a property of the run and not of its factors.
+A factor's curve is the mean priority of its events. Any set of events has such a curve, and so an acquisition time
+and a complexity. A property that random sets also have is a property of the run, not of its factors.
 """
 
 from typing import Literal
@@ -23,7 +23,7 @@ def random_packets(
     *,
     of: Packet = "sets",
 ) -> Factors:
-    """In place of each factor as many events of its layer, or one, drawn at random, with their own mean curve.
+    """Replace each factor by equally many random events of its layer, or by one, with their mean curve.
 
     >>> values = np.array([[[2.0, 0.0], [0.0, 4.0], [-1.0, -1.0]]])
     >>> factor = Factors(
@@ -57,9 +57,9 @@ def context_packets(
     groups: Int[np.ndarray, " events"],
     rng: np.random.Generator,
 ) -> Factors:
-    """In place of each factor as many events of every group, drawn at random, with their own mean curve.
+    """Replace each factor by equally many random events of every group, with their mean curve.
 
-    Factors whose drawn events have no credit together are left out.
+    Factors whose random events have no credit in total are left out.
 
     >>> values = np.array([[[1.0, 0.0], [0.0, 2.0], [4.0, 4.0]]])
     >>> factor = Factors(

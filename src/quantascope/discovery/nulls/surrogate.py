@@ -1,15 +1,16 @@
-"""Surrogate fields: alike in time, but with continuous loadings where the factorization assumes binary supports.
+"""Surrogate fields: similar in time, but with continuous loadings instead of binary supports.
 
-Any field can be cut into binary-temporal factors. Their number, and how much they explain, speak for discrete
-units only as far as they exceed those of a field that has none. There are two such fields, layer by layer.
+Any field can be decomposed into binary-temporal factors. Their number and explained share are evidence for
+discrete units only as far as they exceed those of a field without discrete units. There are two such fields, made
+layer by layer.
 
     loadings   An NMF of equal rank gives curves and their loadings on events. The loadings are drawn anew from
                gamma distributions with the same means and variances, and a Gaussian copula with the same rank
                correlations; what the NMF leaves is dealt to the events at random.
     gaussian   Every event is drawn from the normal distribution with the events' mean and covariance in time.
 
-Where binary supports overlap much, the greedy factorization explains them no better than continuous loadings, so
-that an equal score is no evidence against discrete units either.
+If binary supports overlap strongly, the greedy factorization explains them no better than continuous loadings, so
+an equal score is not evidence against discrete units either.
 """
 
 from collections.abc import Callable
@@ -27,7 +28,7 @@ Surrogate = Callable[[np.random.Generator], Values]
 
 
 def loading_surrogate(values: Values, rank: np.ndarray) -> Surrogate:
-    """Fields whose layers have continuous, unimodal loadings on as many nonnegative curves as `rank` says.
+    """A sampler of fields whose layers have continuous, unimodal loadings on `rank` nonnegative curves.
 
     >>> loading = np.array([0.0, 0.0, 2.0, 2.0])
     >>> field = np.outer(loading, [1.0, 3.0])[None]
@@ -39,17 +40,17 @@ def loading_surrogate(values: Values, rank: np.ndarray) -> Surrogate:
 
 
 def gaussian_surrogate(values: Values) -> Surrogate:
-    """Fields whose events have the same mean and covariance over intervals, and no structure besides."""
+    """A sampler of fields whose events share mean and covariance over intervals, and no other structure."""
     return _together([_gaussian_layer(layer) for layer in values])
 
 
 def _loading_layer(layer: Layer, rank: int) -> Draw:
-    from scipy import stats  # here, for it takes long to import
+    from scipy import stats  # imported here because it is slow to import
 
     loadings, curves = nonnegative_model(layer, max(rank, 1))
     left = layer - loadings @ curves
     mean, variance = loadings.mean(0), loadings.var(0)
-    # NMF is free to leave a component empty, or the same in all events: then there is nothing to draw.
+    # NMF may leave a component empty or constant over events; then there is nothing to draw.
     varies = (mean > 0) & (variance > 1e-12 * mean**2)
     shape, scale = mean[varies] ** 2 / variance[varies], variance[varies] / mean[varies]
     scores = stats.norm.ppf((stats.rankdata(loadings[:, varies], axis=0) - 0.5) / len(layer))

@@ -1,4 +1,4 @@
-"""A causal test of sets of events: does teaching half of one teach the other half?"""
+"""A causal test of event sets: does teaching one half of a set also teach the other half?"""
 
 from quantascope.discovery.transfer.kernel import estimated_effects
 from quantascope.discovery.transfer.matching import event_contexts, match_by_context, match_by_curve

@@ -5,8 +5,8 @@ Weights w change an update by −η Σ_a (w_a − 1) ∇L_a / N, and so lower th
     η Σ_a (w_a − 1) <∇L_a, ∇L_e> / N
 
 to first order: a sum over the transfer kernel of events. At each checkpoint one backward pass per set gives the
-direction, and one derivative along it the effect on every event at once. Effects are summed over the intervals
-with the learning-rate mass of each. That a changed path changes the later gradients is left out.
+direction, and one derivative along it gives the effect on every event at once. Effects are summed over the
+intervals, weighted by learning-rate mass. The estimate neglects that a changed path changes later gradients.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ def estimated_effects(
     examples: Any,
     weights: Sequence[Float[np.ndarray, " events"]],
 ) -> Float[np.ndarray, "weightings events"]:
-    """By how much each weighting lowers the loss of every event, averaged over training as `effects` are."""
+    """The decrease of every event's loss under each weighting, averaged over training as in `effects`."""
     intervals = len(trajectory) - 1
     total = np.zeros((len(weights), len(weights[0])))
     for index in range(intervals):
@@ -37,7 +37,7 @@ def estimated_effects(
         tensors = losses.tensors(start)
         at = losses.parameters(tensors)
         lowered = first_order_effects(losses.beside(tensors), at, examples, weights)
-        later = (intervals - index) / (intervals + 1)  # the share of evaluations that come after
+        later = (intervals - index) / (intervals + 1)  # the share of evaluations that come later
         total += float(trajectory.learning_rate_mass[index]) * later * lowered
     return total
 
@@ -48,7 +48,7 @@ def first_order_effects(
     examples: Any,
     weights: Sequence[Float[np.ndarray, " events"]],
 ) -> Float[np.ndarray, "weightings events"]:
-    """How fast each weighting lowers every loss, beyond even weights, per unit of learning rate."""
+    """The rate at which each weighting lowers every loss, relative to even weights, per unit of learning rate."""
     leaves = {name: value.detach().requires_grad_() for name, value in at.items()}
     losses = event_losses(leaves, examples)
     directions = [_gradient(losses, leaves, own) for own in weights]

@@ -1,11 +1,11 @@
-"""Controls: events outside a set that are like those inside, event by event.
+"""Controls: events outside a set that resemble the events inside, event by event.
 
     by context   all events of the pool that agree in the most specific context that any of them shares:
                  output word, length and position; word and length; word; length and position; nothing
     by curve     the events of the pool with the same output word whose loss curves are nearest
 
-Each event of the set has its own controls, with weights that sum to one. So the mean over controls of anything
-that is known of every event is one product of matrices.
+Each event of the set has its own controls, with weights that sum to one. The mean of any event property over
+controls is therefore one matrix product.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.events import Events
 
 Contexts = Int[np.ndarray, "levels events"]
-"""The context of each event at each level, the most specific first; at the last all may be the same."""
+"""The context of each event at each level, the most specific first; the last may be the same for all events."""
 NEAREST = 5
 
 
@@ -49,7 +49,7 @@ WORD_LEVEL = 2
 def match_by_context(
     asked: Bool[np.ndarray, " events"], pool: Bool[np.ndarray, " events"], contexts: Contexts
 ) -> Controls:
-    """For each asked event, every event of the pool that agrees at the first level where any does.
+    """Match each event with all events of the pool that agree with it at the first level where any does.
 
     >>> contexts = np.array([[0, 0, 1, 2], [0, 0, 0, 0]])
     >>> matched = match_by_context(
@@ -81,9 +81,9 @@ def match_by_curve(
     *,
     nearest: int = NEAREST,
 ) -> Controls:
-    """The same, of those that agree only the few whose loss curves are nearest.
+    """Match as `match_by_context`, but keep only the agreeing events with the nearest loss curves.
 
-    Levels are given as by `match_by_context`; a level of fewer events than `nearest` gives all of them.
+    If fewer than `nearest` events agree, all of them are kept.
     """
     matched = match_by_context(asked, pool, contexts)
     weights = np.zeros_like(matched.weights)

@@ -1,12 +1,12 @@
-"""Methods that propose sets of events, each a candidate for a computation that its events share.
+"""Methods that propose sets of events; each set is a candidate for a computation that its events share.
 
-All see the same source: its priority field along the path, the gradients of its events at the last checkpoint
-or along the path, and its loss curves. Clusterings are told how many factors there are. Random sets are the null:
-each has as many events of every output word as a factor has.
+All use the same source: its priority field along the path, the gradients of its events at the last checkpoint or
+along the path, and its loss curves. Clusterings use the number of factors. Random sets are the null: each has as
+many events of every output word as a factor.
 
 The transfer kernel of two events is Σ η⟨∇L, ∇L'⟩ over training: how much training on one lowers the loss of the
-other, to first order. Events of one output word share most of it, so it is also clustered with the mean gradient
-of each word taken away.
+other, to first order. Events of one output word share most of it, so it is also clustered after subtracting each
+word's mean gradient.
 """
 
 from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ KERNEL_POINTS = 10
 
 @dataclass(frozen=True, eq=False)
 class Proposer:
-    """What a method may look at; `known` are sets that come from elsewhere, such as a program's quanta."""
+    """The inputs of a method; `known` are externally given sets, such as a program's quanta."""
 
     source: Source
     priority: PriorityField
@@ -52,10 +52,10 @@ class Proposer:
     known: Mapping[str, Sets] = field(default_factory=dict)
 
     def propose(self, method: str) -> Sets:
-        """The sets of a method that are large enough to be halved and small enough to have controls."""
+        """The sets of a method that are large enough to be split and small enough to have controls."""
         if method not in METHODS and method not in self.known:
             names = ", ".join([*METHODS, *self.known])
-            raise InvalidConfig(f"no method '{method}' proposes sets; there are {names}")
+            raise InvalidConfig(f"unknown method '{method}'; known methods are {names}")
         sets = self.known[method] if method in self.known else METHODS[method](self)
         size = sets.sum(1)
         return sets[(size >= LEAST_EVENTS) & (size <= MOST_SHARE * sets.shape[1])]
@@ -67,7 +67,7 @@ class Proposer:
 
     @property
     def clusters(self) -> int:
-        """The number that clusterings are told."""
+        """Number of clusters for clusterings."""
         return max(2, len(self.factors))
 
     @cached_property
@@ -85,7 +85,7 @@ class Proposer:
         return np.tensordot(mass, np.stack(grams), 1)
 
     def random_sets(self) -> Sets:
-        """For each factor, random events with as many of every output word."""
+        """For each factor, a random set with as many events of every output word."""
         rng = np.random.default_rng([self.seed, 1])
         drawn = np.zeros_like(self.factors.supports)
         for row, support in zip(drawn, self.factors.supports, strict=True):
@@ -116,7 +116,7 @@ METHODS: dict[str, Callable[[Proposer], Sets]] = {
 def within_groups(
     kernel: Float[np.ndarray, "events events"], group: Int[np.ndarray, " events"]
 ) -> Float[np.ndarray, "events events"]:
-    """The inner products that are left when each group's mean gradient is taken away.
+    """The inner products of gradients after subtracting each group's mean gradient.
 
     >>> gradients = np.array([[3.0, 1.0], [3.0, -1.0], [0.0, 2.0], [0.0, 4.0]])
     >>> within_groups(gradients @ gradients.T, np.array([0, 0, 1, 1]))[0]
@@ -147,5 +147,5 @@ def gradient_gram(source: Source, place: int | None = None) -> Float[np.ndarray,
 
 
 def drawn_sets(sets: Sets, most: int, rng: np.random.Generator) -> Bool[np.ndarray, "drawn events"]:
-    """At most so many of the sets, drawn at random and in their order."""
+    """At most `number` of the sets, drawn at random, in their original order."""
     return sets[np.sort(rng.permutation(len(sets))[:most])]

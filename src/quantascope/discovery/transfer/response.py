@@ -1,6 +1,6 @@
-"""What a change of weights does: effects on losses, shifts of acquisition, and the response of other sets.
+"""The response to a change of weights: effects on losses, shifts of acquisition, and effects on other sets.
 
-effect   by how much an event's loss is lower than in the unweighted run, averaged over training
+effect   decrease of an event's loss relative to the unweighted run, averaged over training
 shift    log T'/T, T the step at which the mean loss of events is halfway down its unweighted fall
 """
 
@@ -17,7 +17,7 @@ from quantascope.sources.retraining import EventCurves
 
 @dataclass(frozen=True, kw_only=True)
 class Response:
-    """The outcome of one retraining; `curve_control` is matched in the loss curve too.
+    """The outcome of one retraining; `curve_control` is also matched by loss curve.
 
     `exact` is the share of asked events whose controls agree in the most specific context, `same_word` that of
     those whose controls have at least the same output word; `beyond_word` is the difference over these alone.
@@ -44,22 +44,22 @@ class Response:
 
     @property
     def transfer(self) -> float:
-        """What the asked half gained beyond its controls, in the direction of the change."""
+        """The gain of the asked half beyond its controls, in the direction of the change."""
         return self._sign * (self.asked - self.control)
 
     @property
     def curve_transfer(self) -> float:
-        """The same beyond controls matched in the loss curve too."""
+        """The same gain beyond controls that are also matched by loss curve."""
         return self._sign * (self.asked - self.curve_control)
 
     @property
     def word_transfer(self) -> float:
-        """The same for asked events whose controls have the same output word; NaN if there are none."""
+        """The same gain for asked events whose controls have the same output word; NaN if there are none."""
         return self._sign * self.beyond_word
 
     @property
     def estimated_transfer(self) -> float:
-        """The same by the first-order estimate."""
+        """The same gain by the first-order estimate."""
         return self._sign * (self.estimated - self.estimated_control)
 
     @property
@@ -69,7 +69,7 @@ class Response:
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What responses of one source are measured against: its unweighted run, and what is alike in its events.
+    """The reference for responses of one source: its unweighted run, and the contexts of its events.
 
     At `word_level` of the contexts events share no more than their output word; loss curves are compared there.
     """
@@ -80,11 +80,11 @@ class Subject:
     group: Int[np.ndarray, " events"]
 
     def effects(self, changed: EventCurves) -> Float[np.ndarray, " events"]:
-        """By how much each loss is lower, averaged over training."""
+        """The decrease of each loss, averaged over training."""
         return (self.base.losses - changed.losses).mean(1)
 
     def pool(self, cut: Halves) -> Bool[np.ndarray, " events"]:
-        """Events that may be controls: outside the set, and of no group of which an event was taught."""
+        """Events that may be controls: outside the set, and in a group without taught events."""
         outside = ~cut.members
         apart = outside & ~np.isin(self.group, np.unique(self.group[cut.taught]))
         return apart if apart.any() else outside
@@ -96,7 +96,7 @@ class Subject:
         changed: EventCurves,
         estimate: Float[np.ndarray, " events"],
     ) -> Response:
-        """The response of a set to a change of one half."""
+        """The response of a set to a change of the weights of one half."""
         pool = self.pool(cut)
         control = match_by_context(cut.asked, pool, self.contexts)
         alike = match_by_curve(cut.asked, pool, self.contexts[self.word_level :], self.base.losses)
@@ -128,7 +128,7 @@ class Subject:
 
 
 def shift(base: EventCurves, changed: EventCurves, weights: Float[np.ndarray, " events"]) -> float:
-    """log T'/T of the weighted mean loss; NaN where it does not come halfway down."""
+    """log T'/T of the weighted mean loss; NaN if the loss never falls halfway."""
     before, after = weights @ base.losses, weights @ changed.losses
     level = (before[0] + before[-1]) / 2
     earlier, later = (half_time(base.steps, curve, level) for curve in (before, after))
@@ -136,7 +136,7 @@ def shift(base: EventCurves, changed: EventCurves, weights: Float[np.ndarray, " 
 
 
 def half_time(steps: np.ndarray, curve: Float[np.ndarray, " evaluations"], level: float) -> float:
-    """The first step at which a curve is at or below a level, between evaluations by a straight line.
+    """The first step at which a curve is at or below a level, with linear interpolation between evaluations.
 
     >>> half_time(np.array([0, 100, 200]), np.array([4.0, 3.0, 1.0]), 2.0)
     150.0
@@ -152,9 +152,9 @@ def half_time(steps: np.ndarray, curve: Float[np.ndarray, " evaluations"], level
 def response_matrix(
     cuts: Sequence[Halves], effects: Sequence[Float[np.ndarray, " events"]]
 ) -> Float[np.ndarray, "sets sets"]:
-    """Row i: what teaching half of set i did to its other half (on the diagonal) and to the rest of each set j.
+    """Row i: the effect of teaching half of set i on its other half (diagonal) and on the rest of each set j.
 
-    The rest of a set j are its events outside set i; NaN where there are none.
+    The rest of a set j is its events outside set i; NaN if there are none.
     """
     rows = []
     for place, (cut, effect) in enumerate(zip(cuts, effects, strict=True)):
@@ -164,7 +164,7 @@ def response_matrix(
 
 
 def diagonality(matrix: Float[np.ndarray, "sets sets"]) -> tuple[float, float]:
-    """Mean of the diagonal less that of the rest of its row, and the share of rows whose diagonal is the largest.
+    """Mean excess of the diagonal over the rest of its row, and the share of rows whose diagonal is largest.
 
     >>> diagonality(np.array([[2.0, 1.0], [0.0, 0.0]]))
     (0.5, 0.5)

@@ -1,11 +1,11 @@
-"""Does teaching some events of a set teach the others?
+"""Tests whether teaching some events of a set teaches the others.
 
     sets      -> halves      A and B, at random
     halves    -> weights     A's raised or lowered
     weights   -> curves      the network is trained again from the same start
     curves    -> responses   of B, beside its controls, other sets, and two predictions
 
-The two predictions are that of theory, T ∝ κ/p, and the first-order estimate along the checkpoints.
+The two predictions are the theory's, T ∝ κ/p, and the first-order estimate along the checkpoints.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +27,7 @@ BASE = "unweighted"
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One set, cut in halves, of which one is given another weight."""
+    """One set, split into halves, and the change of the weights of one half."""
 
     method: str
     number: int
@@ -42,13 +42,13 @@ class Trial:
 
     @property
     def folder(self) -> str:
-        """The name of its run among those of one source: equal weights are one run."""
+        """The name of the trial's run; trials with equal weights share a run."""
         return f"{self.change}-{weights_digest(self.weights)[:12]}"
 
 
 @dataclass(frozen=True, eq=False)
 class Transfer:
-    """The trials of one source and what came of them."""
+    """The trials of one source and their outcomes."""
 
     subject: Subject
     trials: tuple[Trial, ...]
@@ -69,7 +69,7 @@ class Transfer:
         return [found for trial, found in chosen if (trial.method, trial.change) == (method, change)]
 
     def matrix(self, method: str) -> Float[np.ndarray, "sets sets"]:
-        """What raising half of each set of a method did to all of them, by the first split."""
+        """The response matrix of a method's sets when half of each set is raised, for the first split."""
         own = [
             (trial.cut, self.subject.effects(curves))
             for trial, curves in zip(self.trials, self.curves, strict=True)
@@ -87,7 +87,7 @@ def run_trials(
     checkpoints: int = 20,
     progress: Progress | None = None,
 ) -> Transfer:
-    """Train once with even weights and once for every trial, each in a folder of its own under `folder`."""
+    """Train once with even weights and once for every trial, each in its own subfolder of `folder`."""
     steps = retrainable.training.steps
     kept = tuple(np.unique(np.rint(np.linspace(0, steps, checkpoints + 1)).astype(int)).tolist())
     even = np.ones(len(trials[0].cut.members))
@@ -114,7 +114,7 @@ def plan(
     splits: int = 1,
     seed: int = 0,
 ) -> list[Trial]:
-    """The trials of a method's sets: every set in so many random halves, under every change."""
+    """The trials of a method's sets: every set, in `splits` random halves, under every change."""
     found = []
     for number, members in enumerate(sets):
         for split in range(splits):

@@ -2,10 +2,10 @@
 
     raised    A's weight times three, all weights rescaled so that their mean stays one
     lowered   A's weight divided by three, rescaled likewise
-    outside   A's weight times three, all else as it was: nothing outside is starved, but the total grows
+    outside   A's weight times three, others unchanged: nothing outside loses weight, but the total grows
 
-A computation that its events share is demanded as often as they are weighted, so the theory T ∝ κ/p says by which
-factor its acquisition comes earlier: the mean weight of the events that need it. Nothing is fitted.
+The demand for a computation that the events share is proportional to their weights. The theory T ∝ κ/p then
+predicts how much earlier it is acquired: by the mean weight of the events that need it. Nothing is fitted.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ Members = Bool[np.ndarray, " events"]
 
 @dataclass(frozen=True, eq=False)
 class Halves:
-    """A set of events cut in two: those whose weight is changed, and those that are watched."""
+    """A set of events split in two: the events whose weight is changed, and the events that are observed."""
 
     taught: Members
     asked: Members
@@ -35,7 +35,7 @@ class Halves:
 
 
 def halves(members: Members, group: Int[np.ndarray, " events"], rng: np.random.Generator) -> Halves:
-    """A random half of a set's groups, such as its inputs, and the other half; no group is on both sides.
+    """Split a set's groups, such as its inputs, into random halves; no group is on both sides.
 
     >>> cut = halves(np.array([True, True, True, False]), np.array([0, 0, 1, 2]), np.random.default_rng(0))
     >>> bool(cut.taught[0] == cut.taught[1] != cut.taught[2]), cut.members.tolist()
@@ -43,7 +43,7 @@ def halves(members: Members, group: Int[np.ndarray, " events"], rng: np.random.G
     """
     groups = np.unique(group[members])
     if len(groups) < 2:
-        raise InvalidConfig(f"a set of {int(members.sum())} events in {len(groups)} group has no halves")
+        raise InvalidConfig(f"a set of {int(members.sum())} events in {len(groups)} group cannot be split")
     chosen = rng.permutation(groups)[: len(groups) // 2]
     taught = members & np.isin(group, chosen)
     return Halves(taught, members & ~taught)
@@ -56,13 +56,13 @@ def changed_weights(taught: Members, change: Change, factor: float = FACTOR) -> 
     (array([1.5, 0.5]), array([3., 1.]))
     """
     if change not in get_args(Change):
-        raise InvalidConfig(f"there is no change '{change}'; there are {', '.join(get_args(Change))}")
+        raise InvalidConfig(f"unknown change '{change}'; known changes are {', '.join(get_args(Change))}")
     weights = np.where(taught, 1 / factor if change == "lowered" else factor, 1.0)
     return weights if change == "outside" else weights / weights.mean()
 
 
 def predicted_shift(weights: Float[np.ndarray, " events"], needed_by: Members) -> float:
-    """log T'/T of a computation that these events share: minus the log of their mean weight.
+    """Predicted log T'/T of a computation that these events share: minus the log of their mean weight.
 
     >>> round(predicted_shift(np.array([3.0, 1.0, 1.0]), np.array([True, True, False])), 3)
     -0.693

@@ -1,9 +1,8 @@
 """`adapt`: a causal language model of Hugging Face as a `ResidualModel`.
 
-The model runs by itself on the padded grid of tokens, with masks and positions as it makes them. Hooks on its
-blocks tell what enters and leaves each. To resume at a block, the blocks before it are passed by and the stream is
-put in its place. The last hidden state that transformers returns is after the final norm, and is never taken for
-the stream.
+The model runs unchanged on the padded grid of tokens, with its own masks and positions. Hooks record the input and
+output of each block. To resume at a block, the earlier blocks are skipped and the stream is inserted. The last
+hidden state that transformers returns is after the final norm, so it is never used as the stream.
 """
 
 import copy
@@ -23,9 +22,9 @@ from quantascope.tasks.events import Events
 
 
 def adapt(module: nn.Module) -> "HuggingFaceDecoder":
-    """A causal language model as a `ResidualModel`; it is put in evaluation mode, so that nothing is dropped.
+    """A causal language model as a `ResidualModel`; it is put into evaluation mode, which disables dropout.
 
-    Parameters are those of the model itself: train one and the other is trained.
+    The parameters are shared with the model: training one trains the other.
     """
     return HuggingFaceDecoder(module, family_of(module)).eval()
 
@@ -39,7 +38,7 @@ class HuggingFaceDecoder(nn.Module):
 
     @property
     def depth(self) -> int:
-        """How many blocks there are."""
+        """Number of blocks."""
         return len(self._layers)
 
     @property
@@ -52,7 +51,7 @@ class HuggingFaceDecoder(nn.Module):
         return self._head(_packed(self._normed(events), events).index_select(0, events.event_rows))
 
     def run(self, events: Events) -> Execution:
-        """A forward pass with what it did on the way."""
+        """A forward pass, returned with the updates of its blocks."""
         with _watched(self._layers) as passed:
             logits = self(events)
         updates = [_packed(left - entered, events) for entered, left in passed]
@@ -70,7 +69,7 @@ class HuggingFaceDecoder(nn.Module):
             return self(events)
 
     def interface(self) -> Interface:
-        """Copies of the embeddings and the readout, which no gradient reaches."""
+        """Detached copies of the embeddings and the readout."""
         parts = {"embedding": self._embedding, "norm": self._norm, "head": self._head, "position": self._position}
         tensors = {
             f"{name}.{of}": value
@@ -152,13 +151,13 @@ def attention_mask(events: Events) -> Int[Tensor, "examples length"]:
 
 
 def _epsilon(norm: nn.Module) -> float:
-    """What a norm adds to the variance; OLMo-1's has it built in."""
+    """The epsilon that a norm adds to the variance; hard-coded in OLMo-1."""
     return float(getattr(norm, "variance_epsilon", getattr(norm, "eps", 1e-5)))
 
 
 @contextmanager
 def _watched(layers: nn.ModuleList) -> Iterator[list[tuple[Tensor, Tensor]]]:
-    """What enters and what leaves each block, while models run."""
+    """Context manager that records the input and output of each block."""
     passed: list[tuple[Tensor, Tensor]] = []
 
     def note(layer: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Tensor) -> None:
@@ -173,14 +172,14 @@ def _watched(layers: nn.ModuleList) -> Iterator[list[tuple[Tensor, Tensor]]]:
 
 @contextmanager
 def _entering(layers: nn.ModuleList, block: int, stream: Float[Tensor, "examples length width"]) -> Iterator[None]:
-    """The stream enters a block, and the blocks before it do nothing, while models run."""
+    """Context manager that inserts a stream at a block and skips the earlier blocks."""
 
     def put(layer: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         return ((stream, *args[1:]), kwargs) if args else ((), {**kwargs, "hidden_states": stream})
 
     with ExitStack() as stack:
         for layer in list(layers)[:block]:
-            # No hook can keep a block from running; what is set here hides the method of its class.
+            # Hooks cannot skip a block; this instance attribute hides the method of its class.
             own = {name: value for name, value in vars(layer).items() if name == "forward"}
             vars(layer)["forward"] = lambda hidden_states, *_, **__: hidden_states
             stack.callback(vars(layer).update, own)

@@ -1,4 +1,4 @@
-"""Families of Hugging Face decoders: where each keeps its blocks, its final norm and its hidden units.
+"""Families of Hugging Face decoders: the location of blocks, final norm and hidden units.
 
 A new family is one entry. Its blocks must add to one stream; embeddings and head are those that
 `get_input_embeddings` and `get_output_embeddings` give.
@@ -95,7 +95,7 @@ def family_of(module: nn.Module) -> Family:
     family = FAMILIES[kind]
     if not hasattr(module, family.body) or module.get_output_embeddings() is None:  # pyright: ignore[reportCallIssue]
         raise InvalidConfig(
-            f"{type(module).__name__} is no whole language model; load it with AutoModelForCausalLM"
+            f"{type(module).__name__} is not a full language model; load it with AutoModelForCausalLM"
         )
     return family
 

@@ -1,7 +1,7 @@
-"""Saved models of Hugging Face: safetensors in a local folder, with no code of theirs and nothing fetched.
+"""Loads saved Hugging Face models: safetensors in a local folder, without remote code or downloads.
 
-Of a series of checkpoints one model is built and the weights of each are read straight from its files
-(`read_weights`). Only where the names in the files are not those of the model does transformers load it.
+For a series of checkpoints, one model is built and the weights of each are read directly from its files
+(`read_weights`). transformers loads a checkpoint only if the names in its files differ from the model's.
 """
 
 import importlib
@@ -82,24 +82,24 @@ class _Outline:
         return {name: known[name] for name in self.shapes} if fits else None
 
     def _name(self, name: str) -> str:
-        """A checkpoint may be of the body alone, or older than a name."""
+        """Yield possible names: a checkpoint may hold only the body, or use older names."""
         renamed = [new + name.removeprefix(old) for old, new in self.older.items() if name.startswith(old)]
         return next((one for one in (name, f"{self.body}.{name}", *renamed) if one in self.shapes), name)
 
 
 def outlined(file: Path) -> Any:
-    """The causal language model that a config.json describes, without weights: it takes no memory."""
+    """Build the causal language model of a config.json without weights, so that it takes no memory."""
     with torch.device("meta"):
         return _from_config(json.loads(_config_text(file.parent, file.name))).eval()
 
 
 _OTHER_CODE = ("attn_implementation", "_attn_implementation", "auto_map")
-"""What a config.json may say to have transformers fetch or run code: kernels of the hub, classes in files."""
+"""Keys of a config.json that make transformers download or run code: kernels of the hub, classes in files."""
 
 
 @lru_cache(maxsize=8)
 def _outline(config_text: str) -> _Outline:
-    """The outline of the model that a config.json describes; it takes no memory."""
+    """The model of a config.json on the meta device, which takes no memory."""
     with torch.device("meta"):
         module = _from_config(json.loads(config_text))
     kind = module.config.model_type
@@ -116,7 +116,7 @@ def _outline(config_text: str) -> _Outline:
 
 
 def _from_config(values: Mapping[str, Any], **asked: Any) -> Any:
-    """The model that a config.json describes, with random weights."""
+    """The model of a config.json with random weights."""
     transformers = _transformers()
     with _one_line(f"the config.json of model type '{values.get('model_type')}'"):
         known = {key: value for key, value in values.items() if key not in _OTHER_CODE}
@@ -128,18 +128,18 @@ def _config_text(folder: Path, name: str = "config.json") -> str:
     file = folder / name
     if not file.is_file():
         raise DamagedArtefact(
-            f"{folder} has no {name}, so it is no saved model; save checkpoints with save_pretrained, or "
+            f"{folder} has no {name}, so it is not a saved model; save checkpoints with save_pretrained, or "
             "open them without read_pretrained"
         )
     with _one_line(str(file)):
         text = file.read_text(encoding="utf-8")
         if not isinstance(json.loads(text), dict):
-            raise ValueError("it is no JSON object")
+            raise ValueError("it is not a JSON object")
         return text
 
 
 def _from_pretrained(folder: Path, **asked: Any) -> nn.Module:
-    """What transformers loads; a tensor that it would have to make up is an error."""
+    """Load with transformers; raises for a tensor that it would have to initialize."""
     transformers = _transformers()
     with _without_bars(), _one_line(str(folder)):
         module, report = transformers.AutoModelForCausalLM.from_pretrained(
@@ -157,14 +157,14 @@ def _from_pretrained(folder: Path, **asked: Any) -> nn.Module:
 
 def _transformers() -> Any:
     try:
-        return importlib.import_module("transformers")  # which no type checker should read
+        return importlib.import_module("transformers")  # hidden from type checkers
     except ImportError:
         raise InvalidConfig("transformers is not installed; pip install 'quantascope[transformers]'") from None
 
 
 @contextmanager
 def _without_bars() -> Iterator[None]:
-    """A bar for each of many checkpoints, each of which is read several times, would bury everything else."""
+    """Suppress progress bars, of which there would be one for each read of each checkpoint."""
     bars = _transformers().utils.logging
     shown = bars.is_progress_bar_enabled()
     bars.disable_progress_bar()

@@ -1,7 +1,7 @@
-"""In a process that has not run the program, each quantum alone and then the whole give the same again.
+"""In a process that has not run the program, each quantum alone and then whole events must repeat their outputs.
 
-Each quantum is called on its own, on copies of arguments that it had, the last quanta and events first: what
-another quantum or an earlier event has left behind is not there. Then some events run in full, in reverse. Neither
+Each quantum is called on its own, on copies of its recorded arguments, the last quanta and events first, so that
+no state left by another quantum or an earlier event is present. Then some events run in full, in reverse. Neither
 may read the clock, the environment or the process.
 """
 
@@ -21,11 +21,11 @@ from quantascope.program.violations import AmbientInput, HiddenInput, NotDetermi
 from quantascope.runs.isolation import can_be_sent
 
 ANSWERS, EVENTS = 200, 400
-"""How many answers of each quantum are asked for again, and how many events are run again."""
+"""Number of answers of each quantum that are computed again, and number of events that are run again."""
 
 T = TypeVar("T", bound="Answer | Ran")
 At = Callable[[State], None]
-"""Told which state is being run."""
+"""Called with the state that is about to run."""
 
 
 class Asked(NamedTuple):
@@ -36,7 +36,7 @@ class Asked(NamedTuple):
 
 
 class Ran(NamedTuple):
-    """An event: the quanta that ran, what they found, and the token."""
+    """An event: the quanta that ran, their outputs, and the token."""
 
     state: State
     quanta: tuple[int, ...]
@@ -46,14 +46,14 @@ class Ran(NamedTuple):
 
 @dataclass(frozen=True)
 class Sample:
-    """What is asked for again, evenly over the audit domain; the quanta that run last come first."""
+    """The calls and events to repeat, spread evenly over the audit domain; the quanta that run last come first."""
 
     asked: tuple[Asked, ...]
     events: tuple[Ran, ...]
 
     @classmethod
     def of(cls, observed: Observations) -> "Sample":
-        """A sample of what can be sent between processes."""
+        """A sample of calls and events that can be sent between processes."""
         events = [
             Ran(event.state, tuple(quantum for quantum, _ in event.activation.shape), event.values, event.token)
             for event in spread(observed.events, EVENTS)
@@ -63,13 +63,13 @@ class Sample:
         return cls(tuple(reversed(asked)), tuple(reversed(events))).where(can_be_sent)
 
     def where(self, holds: Callable[[Any], bool]) -> "Sample":
-        """The part of which this holds."""
+        """The part of the sample for which the predicate holds."""
         asked = (Asked(quantum, tuple(_where(holds, answers))) for quantum, answers in self.asked)
         return Sample(tuple(asked), tuple(_where(holds, self.events)))
 
 
 def spread(items: Iterable[Any], count: int) -> list[Any]:
-    """At most so many items, evenly over all.
+    """At most `number` of the items, spread evenly.
 
     >>> spread(range(10), 4)
     [0, 3, 6, 9]
@@ -84,7 +84,7 @@ def _where(holds: Callable[[Any], bool], items: Iterable[T]) -> list[T]:
 
 
 def check_afresh(program: Program, sample: Sample, at: At) -> None:
-    """Ask for everything in a sample again."""
+    """Repeat everything in a sample and compare the outputs."""
     recipes = Recipes()
     for index, answers in sample.asked:
         quantum = program.registry.quanta[index]
@@ -99,7 +99,7 @@ def _each(items: Iterable[T], at: At) -> Iterator[T]:
 
 
 def _raise_last(complaints: Iterable[ProgramError | None]) -> None:
-    """Of all complaints the last is about the smallest input."""
+    """The last error found is about the smallest input."""
     found = [complaint for complaint in complaints if complaint is not None]
     if found:
         raise found[-1]
@@ -120,7 +120,7 @@ def _other_answer(quantum: Quantum, answer: Answer, recipes: Recipes) -> Program
     return HiddenInput(
         f"finds {shown(answer.value)} for ({given}) in the program and, called alone in another process, "
         + (f"finds {alone}" if error is None else alone),
-        "let it depend on its arguments alone: no memory, no global state, no order of a set, no hash of a string",
+        "make it depend only on its arguments: no memory, no global state, no set order, no string hash",
         quantum=quantum.name,
         state=answer.state,
     )
@@ -140,7 +140,7 @@ def _other_event(program: Program, event: Ran, recipes: Recipes) -> ProgramError
             names = program.registry.names
             return NotDeterministic(
                 f"{_found(names, *one)} in one process, and {_found(names, *other)} in another",
-                "remove memory between events, and whatever differs between processes",
+                "remove state shared between events, and anything that differs between processes",
                 state=event.state,
             )
     return None

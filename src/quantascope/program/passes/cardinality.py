@@ -1,4 +1,4 @@
-"""No quantum has more distinct outputs than it declares."""
+"""Checks that no quantum has more distinct outputs than it declares."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ Outcomes = tuple[tuple[Any, ...], ...]
 
 
 def bounded_outcomes(quanta: tuple[Quantum, ...], observed: Observations, recipes: Recipes) -> Outcomes:
-    """The outputs of every quantum, within their bounds and of types that can be told apart."""
+    """The distinct outputs of every quantum; raises for too many, and for equal but not identical ones."""
     for quantum, outcomes in zip(quanta, observed.outcomes, strict=True):
         _check_types(quantum, observed.answers.of(quantum.index), recipes)
         if len(outcomes) > quantum.output_cardinality:
@@ -24,22 +24,22 @@ def bounded_outcomes(quanta: tuple[Quantum, ...], observed: Observations, recipe
 
 
 def _check_types(quantum: Quantum, answers: list[Answer], recipes: Recipes) -> None:
-    """Values that are equal are one output, so they must be the same: not 1, True and 1.0."""
+    """Equal values count as one output, so they must be identical: not 1, True and 1.0."""
     first: dict[Any, Answer] = {}
     for answer in answers:
         before = first.setdefault(answer.value, answer)
         if before.value is not answer.value and recipes.of(before.value) != recipes.of(answer.value):
             raise MixedOutputs(
                 f"returns {shown(answer.value)}, and {shown(before.value)} on {before.state}, which are equal but "
-                "not the same",
-                "return values of one type that differ where they are not equal",
+                "not identical",
+                "return the same value wherever outputs are equal",
                 quantum=quantum.name,
                 state=answer.state,
             )
 
 
 def too_many(quantum: Quantum, value: Any, state: State) -> CardinalityExceeded:
-    """The complaint about an output beyond those declared."""
+    """The error for an output beyond the declared cardinality."""
     return CardinalityExceeded(
         f"returns {shown(value)}, one output more than its output_cardinality={quantum.output_cardinality}",
         "raise the cardinality, or let it return fewer distinct values",

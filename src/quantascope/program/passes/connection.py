@@ -1,4 +1,4 @@
-"""From every quantum that runs, data or control leads to the token; and no quantum runs without its parents."""
+"""Checks that a data or control path leads from every active quantum to the token, and that its parents ran."""
 
 from collections.abc import Mapping
 
@@ -26,7 +26,7 @@ def check_connection(names: tuple[str, ...], activations: Mapping[Activation, St
 
 
 def check_closure(names: tuple[str, ...], activations: Mapping[Activation, State]) -> None:
-    """Activity is downward-closed: the parents of what runs have run before, in the same event."""
+    """Check that activity is downward-closed: in each event the parents of an active quantum ran before it."""
     for activation, state in activations.items():
         active = 0
         for quantum, signature in activation.shape:
@@ -34,7 +34,7 @@ def check_closure(names: tuple[str, ...], activations: Mapping[Activation, State
             if missing:
                 raise NotClosed(
                     f"depends on {', '.join(missing)}, which does not run in this event",
-                    "keep no values between events; compute them anew",
+                    "keep no values between events; compute them again",
                     quantum=names[quantum],
                     state=state,
                 )

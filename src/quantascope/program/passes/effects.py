@@ -1,7 +1,7 @@
-"""Every quantum matters: somewhere, another output of it would have changed the token.
+"""Checks that every quantum matters: on some event, another output would have changed the token.
 
-The quantum's output is replaced by another one that it has elsewhere, and the program runs on from there. An
-emitter matters by itself, since its output is the token.
+The pass replaces the quantum's output by one it has on another event and continues the program. An emitter always
+matters, since its output is the token.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _OUTPUTS_TRIED = 10
 
 
 class Effect(NamedTuple):
-    """A witness: on `state`, `replaced` instead of `output` makes the token `becomes` instead of `token`.
+    """A witness: on `state`, replacing `output` by `replaced` changes the token from `token` to `becomes`.
 
     For an emitter, whose output is the token, nothing needs to be replaced.
     """
@@ -53,7 +53,7 @@ def _active(observed: Observations, quantum: int) -> list[Event]:
 
 
 def _smallest_and_some(events: list[Event]) -> list[Event]:
-    """The smallest events and others evenly over the rest."""
+    """The smallest events, and others spread evenly over the rest."""
     if len(events) <= _EVENTS_TRIED:
         return events
     half = _EVENTS_TRIED // 2

@@ -1,4 +1,4 @@
-"""Exactly one quantum writes the token of an event, and the token is in the vocabulary."""
+"""Checks that exactly one quantum writes the token of an event, and that the token is in the vocabulary."""
 
 from typing import NamedTuple, no_type_check
 
@@ -10,7 +10,7 @@ from quantascope.program.violations import NoEmitter, SeveralEmitters, unknown_t
 
 
 class Emission(NamedTuple):
-    """The quantum that wrote, and what."""
+    """The quantum that wrote the token, and the token."""
 
     emitter: int
     token: str
@@ -18,7 +18,7 @@ class Emission(NamedTuple):
 
 @no_type_check
 def emission(program: Program, execution: Execution) -> Emission:
-    """Who wrote the token of an execution."""
+    """The quantum that wrote the token of an execution, with the token."""
     result, state = execution.result, execution.state
     if type(result) is not Traced or not result.traced_producers:
         token = result.traced_value if type(result) is Traced else result
@@ -32,7 +32,7 @@ def emission(program: Program, execution: Execution) -> Emission:
         quanta = result.traced_observer.names(result.traced_producers)
         raise SeveralEmitters(
             f"the token {shown(result.traced_value)} is composed from {quanta}",
-            "let one quantum take these values and return the token",
+            "pass these values to one quantum that returns the token",
             state=state,
         )
     written = [
@@ -41,7 +41,7 @@ def emission(program: Program, execution: Execution) -> Emission:
     if result.traced_reading is not None or written != [result.traced_value]:
         raise NoEmitter(
             f"the token {shown(result.traced_value)} was changed after the quantum returned",
-            "return the quantum's output as it is",
+            "return the quantum's output unchanged",
             quantum=program.registry.names[emitter],
             state=state,
         )

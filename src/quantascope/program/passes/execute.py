@@ -1,4 +1,4 @@
-"""Run the audit domain on traced values: every input, token by token, to its end."""
+"""Runs the audit domain on traced values: every input, token by token, until the end token."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from quantascope.program.violations import no_end
 
 
 class Activation(NamedTuple):
-    """The quanta that ran in an event, each with its signature, and the one that wrote."""
+    """The quanta that ran in an event, each with its signature, and the emitter."""
 
     shape: Shape
     emitter: int
@@ -32,9 +32,7 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class Observations:
-    """Every event in order and those of each activation; the smallest states that show an execution path, or a
-    quantum's output; all answers of quanta.
-    """
+    """What was observed: events, the smallest states that show each path and output, and all answers."""
 
     names: tuple[str, ...]
     events: tuple[Event, ...]
@@ -50,7 +48,7 @@ class Observations:
 
 
 def execute(declaration: Declaration, recipes: Recipes, watch: Watch) -> Observations:
-    """What the program does on its audit domain."""
+    """Run the program on its audit domain and return what was observed."""
     events: list[Event] = []
     by_activation: dict[Activation, list[Event]] = {}
     paths: dict[ExecutionPath, State] = {}

@@ -1,9 +1,9 @@
-"""A guard decides inside its block only.
+"""Checks that a guard decides only inside its block.
 
-What a program does next, and with which values, is fixed by what it did before and by the guards that are open: a
-closed guard leaves no trace. Otherwise something was chosen under it, such as `x = 1`, that shows after it has
-closed, and the dependency on the guard would be lost. Where a block or the program ends is fixed in the same way:
-a block may be left by `return`, but then always at that point.
+What a program does next, and with which values, must be determined by what it did before and by the open guards: a
+closed guard leaves no trace. If not, something chosen under a guard, such as `x = 1`, has an effect after the
+guard has closed, and the dependency on the guard would be lost. The same holds for where a block or the program
+ends: a block may be left by `return`, but then always at that point.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,7 +18,7 @@ from quantascope.program.violations import EscapedChoice
 
 
 class _Step(NamedTuple):
-    """What follows at some point of a program, and the smallest state on which it was seen."""
+    """What follows at a point of a program, and the smallest state on which it was seen."""
 
     action: Action
     state: State
@@ -26,7 +26,7 @@ class _Step(NamedTuple):
 
 @no_type_check
 class ExecutionPaths:
-    """The execution paths that were seen, as one tree in which a closed guard leaves no trace."""
+    """The observed execution paths as a tree in which a closed guard leaves no trace."""
 
     def __init__(self, program: Program, recipes: Recipes) -> None:
         self._program, self.recipes = program, recipes
@@ -35,7 +35,7 @@ class ExecutionPaths:
         self._following: dict[int, _Step] = {}
 
     def add(self, path: ExecutionPath, state: State) -> None:
-        """Compare a path with all before it."""
+        """Compare a path with all earlier ones."""
         if path in self._known:
             return
         point, blocks = 0, []
@@ -59,21 +59,21 @@ class ExecutionPaths:
     ) -> EscapedChoice:
         (kind, given, _), (other, others, _) = action, step.action
         if kind == other == GUARD:
-            what = f"a guard{self._line(path, place, state)} compares something else than on {step.state}"
+            what = f"a guard{self._line(path, place, state)} compares another value than on {step.state}"
         elif kind == other:
             what = self._argument(kind, given, others, self._line(path, place, state), step.state)
         else:
             line = self._line(path, place, state)
-            what = f"goes on with {self._name(kind)}{line}, and with {self._name(other)} on {step.state}"
+            what = f"continues with {self._name(kind)}{line}, but with {self._name(other)} on {step.state}"
         return EscapedChoice(
-            f"{what}, by a choice that no open guard shows",
-            "use what is chosen under a guard inside its `with when(…)` block, or let a quantum choose",
+            f"{what}; this choice is not made by an open guard",
+            "use a value chosen under a guard only inside its `with when(…)` block, or choose it in a quantum",
             quantum=self._name(kind) if kind >= 0 else None,
             state=state,
         )
 
     def _line(self, path: ExecutionPath, place: int, state: State) -> str:
-        """Where the action at a place of a path is, if it has a line."""
+        """The source line of an action of a path, if it has one."""
         if place == length(path) or path[place] == LEAVES:
             return ""
         tracer = Tracer(self._program, Recipes(), placing=True)
@@ -99,7 +99,7 @@ class ExecutionPaths:
 
 
 def length(path: ExecutionPath) -> int:
-    """How far a path goes until nothing follows but the blocks that it leaves."""
+    """Length of a path without the ends of blocks at its end."""
     return len(path) - sum(1 for _ in takewhile(LEAVES.__eq__, reversed(path)))
 
 
@@ -114,10 +114,10 @@ def check_execution_paths(
 
 
 def passed_guards(paths: Iterable[ExecutionPath], quanta: int) -> tuple[int, ...]:
-    """For each quantum, as bits, the quanta behind guards that let it run by not returning before it.
+    """For each quantum, as bits, the quanta whose guards let it run by not returning before it.
 
-    Inside such a guard some path ends, so that what comes after it runs only where it does not. By the rule of the
-    language this is no edge: a guard that does not hold leaves none.
+    Some path ends inside such a guard, so the code after it runs only if the guard does not hold. By the rules of
+    the language this is not an edge: a guard that does not hold leaves none.
     """
     paths = list(paths)
     final = {action for path in paths for action in _open_at_the_end(path)}

@@ -1,8 +1,8 @@
-"""After an output is replaced, only what depends on it may change.
+"""Checks by intervention that replacing an output changes only its descendants.
 
-On a sample of events each quantum's output is replaced by others that it has elsewhere, and the plain program runs
-on. A quantum outside its descendants must return the same again, and it may stop or start to run only by a guard
-that it comes after. Otherwise a dependency was hidden from the traced run.
+On a sample of events, each quantum's output is replaced by outputs it has on other events, and the plain program
+continues. A quantum that is not a descendant must return the same value, and may start or stop running only
+through a guard that it comes after. Otherwise the traced run missed a dependency.
 """
 
 from collections.abc import Iterator
@@ -20,13 +20,13 @@ from quantascope.program.violations import HiddenDependency
 from quantascope.quanta.graph import QGraph
 
 EVENTS, OUTPUTS = 100, 3
-"""How many events are tried for each quantum, and other outputs on each."""
+"""Number of events tried for each quantum, and number of replacement outputs on each."""
 
 
 def check_interventions(
     declaration: Declaration, observed: Observations, graph: QGraph, passed: tuple[int, ...], watch: Watch
 ) -> None:
-    """Replace outputs of every quantum, and compare all others with the event as it was."""
+    """Replace outputs of every quantum, and compare all other quanta with the original event."""
     descent, recipes = _descent(graph, passed), Recipes()
     for quantum in range(len(declaration.names)):
         for event, replaced in _trials(observed, quantum):
@@ -47,7 +47,7 @@ _ABSENT = _Absent()
 
 
 class Change(NamedTuple):
-    """What a quantum found, and what it finds after an intervention; one of both may be nothing."""
+    """The output of a quantum before and after an intervention; one of the two may be absent."""
 
     quantum: int
     before: Any
@@ -55,13 +55,13 @@ class Change(NamedTuple):
 
 
 class Descent(NamedTuple):
-    """The quanta on which each one depends, as bits: by edges, and by edges and the guards that it comes after."""
+    """The ancestors of each quantum as bits: through edges, and through edges and guards that it comes after."""
 
     by_edges: tuple[int, ...]
     by_guards_too: tuple[int, ...]
 
     def explains(self, change: Change, cause: int) -> bool:
-        """Whether a quantum may change so when its cause does."""
+        """Whether a quantum may change in this way when its cause changes."""
         is_activity = change.before is _ABSENT or change.after is _ABSENT
         ancestors = self.by_guards_too if is_activity else self.by_edges
         return bool(ancestors[change.quantum] >> cause & 1)
@@ -84,7 +84,7 @@ def _closed(parents: list[int]) -> tuple[int, ...]:
 
 
 def _trials(observed: Observations, quantum: int) -> Iterator[tuple[Event, Any]]:
-    """Events in which a quantum runs, some of every activation, each with outputs that it has elsewhere."""
+    """Events in which a quantum runs, some of every activation, each with outputs it has on other events."""
     alike = [events for one, events in observed.by_activation.items() if quantum in dict(one.shape)]
     outputs = list(observed.outcomes[quantum])
     for turn, event in enumerate(_some_of_each(alike, EVENTS)):
@@ -94,7 +94,7 @@ def _trials(observed: Observations, quantum: int) -> Iterator[tuple[Event, Any]]
 
 
 def _some_of_each(groups: list[list[Event]], count: int) -> Iterator[Event]:
-    """About so many events, as many of each group, evenly over it."""
+    """About `number` events, equally many from each group, spread evenly over the group."""
     each = max(2, count // len(groups))
     for events in groups:
         yield from spread(events, each)

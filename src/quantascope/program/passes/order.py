@@ -1,4 +1,4 @@
-"""The union of all dependencies as a graph: who depends on whom, through data or control."""
+"""The union of all data and control dependencies, as a graph."""
 
 from quantascope.program.passes.execute import Observations
 from quantascope.program.passes.signatures import Signatures
@@ -6,7 +6,7 @@ from quantascope.quanta.graph import Edge, EdgeKind, QGraph
 
 
 def dependency_graph(observed: Observations, signatures: Signatures) -> QGraph:
-    """All witnessed dependencies; its `hasse` keeps the direct ones."""
+    """The graph of all observed dependencies; its `hasse` keeps the direct ones."""
     edges = []
     for child, signature in enumerate(signatures):
         data = signature._replace(control=0).parents

@@ -1,7 +1,7 @@
-"""Run the audit domain a second time, on plain values and in reverse order: the outcome must be the same.
+"""Runs the audit domain again, on plain values and in reverse order; the outcome must be the same.
 
-A difference is either chance or memory in the program, or a branch on something that tracing changes, such as
-`value is CASE` or `type(value)`; further runs of both kinds tell which.
+A difference comes either from randomness or memory in the program, or from a branch on something that tracing
+changes, such as `value is CASE` or `type(value)`. Further runs of both kinds tell which.
 """
 
 from itertools import zip_longest
@@ -20,7 +20,7 @@ _RUNS = 8
 
 
 def repeat(declaration: Declaration, observed: Observations, watch: Watch) -> None:
-    """Compare both runs of every event; of those that differ, the smallest is told."""
+    """Compare both runs of every event; raises for the smallest event that differs."""
     differing: tuple[Event, PlainRun] | None = None
     for event in reversed(observed.events):
         watch.at(event.state)
@@ -46,7 +46,7 @@ def _difference(declaration: Declaration, event: Event, again: PlainRun) -> Prog
             return uncountable(value, names[one], event.state)
         if escaped:
             return EscapedValue(
-                f"is given another value on traced values, where it returns {shown(value)}, than on plain ones, "
+                f"gets other arguments in a traced run, where it returns {shown(value)}, than in a plain run, "
                 f"where it returns {shown(anew)}",
                 "decide with `when`, never with `is`, type() or try",
                 quantum=names[one],
@@ -54,26 +54,26 @@ def _difference(declaration: Declaration, event: Event, again: PlainRun) -> Prog
             )
         return NotDeterministic(
             f"returns {shown(value)} in one run and {shown(anew)} in another",
-            "remove chance and memory from it and from what it is given",
+            "remove randomness and memory from it and from its arguments",
             quantum=names[one],
             state=event.state,
         )
     here, there = (names[index] if index is not None else "nothing" for index in (one, other))
     if escaped:
         return EscapedValue(
-            f"runs {here} on traced values where it runs {there} on plain ones",
+            f"runs {here} in a traced run, but {there} in a plain run",
             "branch with `when`, never with `is`, type() or try",
             state=event.state,
         )
     return NotDeterministic(
-        f"runs {here} in one run where it runs {there} in another",
-        "remove chance and memory between quanta",
+        f"runs {here} in one run, but {there} in another",
+        "remove randomness and state shared between quanta",
         state=event.state,
     )
 
 
 def _differs_by_tracing(declaration: Declaration, event: Event, again: PlainRun) -> bool:
-    """Whether runs of each kind agree among themselves, so that it is not chance that tells them apart."""
+    """Whether runs of the same kind agree, so that the difference is not random."""
     for _ in range(_RUNS):
         traced = Tracer(declaration.program, Recipes()).run(event.state)
         plain = PlainRun(declaration.program, event.state)

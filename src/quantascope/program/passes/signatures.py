@@ -1,4 +1,4 @@
-"""Each quantum depends on the same parents wherever it runs; a quantum that never runs is dead."""
+"""Checks that each quantum depends on the same parents wherever it runs, and that each quantum runs somewhere."""
 
 from quantascope.program.passes.execute import Observations
 from quantascope.program.state import State
@@ -34,7 +34,7 @@ def stable_signatures(observed: Observations) -> Signatures:
 
 
 def described(names: tuple[str, ...], signature: Signature) -> str:
-    """A signature for people: data parents by argument, then guards."""
+    """A signature as readable text: data parents by argument, then guards."""
     data = [" + ".join(of_bits(names, producers)) or "the input alone" for producers in signature.data]
     guards = of_bits(names, signature.control)
     return f"({', '.join(data)})" + (f" under {', '.join(guards)}" if guards else "")

@@ -1,4 +1,4 @@
-"""Is there something to compile? Registry, entry, vocabulary and audit domain."""
+"""Validates the registry, the entry, the vocabulary and the audit domain."""
 
 import inspect
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from quantascope.program.state import shown
 from quantascope.program.violations import EmptyAudit, InvalidEntry, InvalidRegistry
 
 MOST_TOKENS = 10_000
-"""More tokens than this are not written for an input."""
+"""Largest number of tokens that an entry may allow for one input."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Declaration:
 
 
 def validate(program: Program) -> Declaration:
-    """The declaration of a program, or what is wrong with it."""
+    """The declaration of a program; raises if something is wrong with it."""
     if not program.registry.quanta:
         raise InvalidRegistry("the registry holds no quantum", 'declare some with @registry.quantum("NAME", …)')
     _check_parameters(program)
@@ -58,7 +58,9 @@ def _check_parameters(program: Program) -> None:
         signature.bind(None)
     except TypeError:
         parameters = ", ".join(signature.parameters)
-        raise InvalidEntry(f"the entry is {program.name}({parameters})", "let it take one State") from None
+        raise InvalidEntry(
+            f"the entry is {program.name}({parameters})", "declare it with one parameter, a State"
+        ) from None
 
 
 def _check_vocabulary(program: Program) -> None:

@@ -1,4 +1,4 @@
-"""A compiled Q-model that learns its program's task from the training inputs and the program's traces."""
+"""Trains a compiled Q-model on its program's task, from the training inputs and the program's traces."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,9 +30,9 @@ ADAM = OptimizerConfig(name="adam", learning_rate=1e-2, epsilon=1e-5, weight_dec
 
 
 class CompiledLearner(Config):
-    """Training of a compiled Q-model: cross-entropy + gates + semantic values, messages under noise.
+    """Training settings of a compiled Q-model: cross-entropy + gate loss + semantic loss, with noisy messages.
 
-    Under noise a quantum must say loudly what it found, and can say little else.
+    With noise, a message has little capacity beyond the quantum's output, which must be sent with a large norm.
     """
 
     KIND: ClassVar[str] = "compiled Q-model"
@@ -40,7 +40,7 @@ class CompiledLearner(Config):
 
     program: str = "english"
     trained_on: str = "training"
-    """The panel of the program's task that is trained on."""
+    """The training panel of the program's task."""
     model: CompiledConfig = CompiledConfig()
     training: TrainingConfig = TrainingConfig(
         steps=2000, optimizer=ADAM, schedule=ScheduleConfig(decay="linear"), evaluate_every=1000
@@ -48,15 +48,15 @@ class CompiledLearner(Config):
     gate_weight: NonNegativeFloat = 5.0
     semantic_weight: NonNegativeFloat = 5.0
     message_noise: NonNegativeFloat = 1.0
-    """Spread of the noise on messages while training."""
+    """Standard deviation of the noise on messages during training."""
     noise_warmup: Share = 0.25
-    """Share of the steps over which the noise rises to that spread; full noise at once costs generalization."""
+    """Share of the steps over which the noise ramps up; full noise from the start hurts generalization."""
     batch: Positive | None = None
-    """Examples of an update; None for all."""
+    """Examples per update; None for all."""
     seed: Seed = 0
 
     def noise_at(self, step: int) -> float:
-        """The spread of the noise at a step.
+        """The standard deviation of the noise at a step.
 
         >>> [CompiledLearner().noise_at(step) for step in (0, 250, 500, 1999)]
         [0.0, 0.5, 1.0, 1.0]
@@ -74,16 +74,17 @@ PAPER_QMODEL = CompiledLearner(
     message_noise=0.0,
     noise_warmup=0.0,
 )
-"""As the paper trains it."""
+"""The paper's settings."""
 
 
 @dataclass(frozen=True, eq=False)
 class CompiledRun:
     """A trained Q-model and its exact accuracy on the reported panels, under predicted and oracle routing.
 
-    What the program writes is what is exact, also where a task has exceptions.
+    Exact means equal to the program's output, even if the task has exceptions.
 
-    `knowledge` says how well it has learned its program; older runs do not. `program` is where the program is now.
+    `knowledge` measures how well it has learned its program; it is None for older runs. `program` is the program's
+    current location.
     """
 
     config: CompiledLearner
@@ -124,12 +125,12 @@ def learn_compiled(
 
 
 def is_trained(path: Path) -> bool:
-    """Whether a run has its Q-model and what it reached; what is missing is made again."""
+    """Whether a run has its Q-model and its results; missing files are made again."""
     return (path / MODEL).exists() and (path / RESULT).exists()
 
 
 def check_program_task(config: CompiledLearner, taught: ProgramTask, device: torch.device = CPU) -> None:
-    """Refuse a program that does not write what its task asks for, before any training and any file of a run."""
+    """Raise if the program does not write its task's answers, before training and before writing files."""
     taught.check_outcomes(config.trained_on)
     _batches(config, taught.supervision(config.trained_on))
     for panel in dict.fromkeys((config.trained_on, *taught.task.reported)):
@@ -140,11 +141,11 @@ def check_program_task(config: CompiledLearner, taught: ProgramTask, device: tor
 
 
 def read_compiled(path: Path, *, program: str | None = None, device: str | torch.device = CPU) -> CompiledRun:
-    """The trained Q-model in a run folder; a program in a file must be named, and be the one kept there."""
+    """Load the trained Q-model of a run folder; a program in a file must be named and match the saved text."""
     where, config = find_device(device), read_run(path).parse(CompiledLearner, make="quantascope train compiled")
     if not is_trained(path):
         end = f"quantascope train compiled --out {path}"
-        raise DamagedArtefact(f"{path} is not trained to its end; {end} resumes it")
+        raise DamagedArtefact(f"the training of {path} is not finished; {end} resumes it")
     named = check_named(path / KEPT_PROGRAM, config.program, program, option="--program")
     return _read(config, path, named, where)
 
@@ -198,7 +199,7 @@ def _build(config: CompiledLearner, taught: ProgramTask) -> SupervisedQModel:
 
 
 def compiled_objective(config: CompiledLearner) -> GradientOf:
-    """Cross-entropy of the task, of the gates where they are eligible, and of the semantic values."""
+    """Cross-entropy of the task, of the gates on eligible events, and of the semantic values."""
 
     def task(output: tuple[SupervisedQModel, QExecution], batch: Supervision, step: int) -> Tensor:
         return torch.nn.functional.cross_entropy(output[1].logits, batch.events.target)
@@ -221,7 +222,7 @@ def compiled_objective(config: CompiledLearner) -> GradientOf:
 
 
 def routed_accuracy(model: CompiledQModel, taught: ProgramTask) -> dict[str, float]:
-    """Exact accuracy on every reported panel, with predicted routing and with that of the program."""
+    """Exact accuracy on every reported panel, with predicted routing and with the program's routing."""
     found = {}
     for panel in taught.task.reported:
         asked = taught.supervision(panel)
@@ -231,7 +232,7 @@ def routed_accuracy(model: CompiledQModel, taught: ProgramTask) -> dict[str, flo
 
 
 def predict_routed(model: CompiledQModel, asked: Supervision) -> Predictions:
-    """Predictions under the program's own routing."""
+    """Predictions under the program's routing."""
     device, done = device_of(model), 0
     routing = asked.active.float().to(device)
 

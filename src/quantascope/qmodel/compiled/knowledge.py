@@ -1,7 +1,7 @@
-"""What a compiled Q-model knows of its program: on its training inputs, and on others that nobody answered for it.
+"""Measures how well a compiled Q-model knows its program, on its training inputs and on unseen ones.
 
-The others are inputs of the program's audit domain that are not trained on, evenly spaced. The program itself says
-what is right there: each token, which quanta run, and what they find.
+The unseen inputs are evenly spaced inputs of the program's audit domain outside the training inputs. The program
+itself gives the reference there: each token, which quanta run, and their outputs.
 """
 
 from collections.abc import Sequence
@@ -23,17 +23,17 @@ from quantascope.runs.errors import DamagedArtefact, InvalidConfig
 from quantascope.tasks.events import Events
 
 MOST_INPUTS = 512
-"""Audit inputs that are asked: enough for a share to within two points, and a second's work."""
+"""Number of audit inputs: enough for a share to within two points, in about a second."""
 _AT_ONCE = 512
 
 T = TypeVar("T")
 
 
 class Knowledge(Config):
-    """Shares from 0 to 1: of the training inputs, and of `audit_inputs` inputs that are not trained on.
+    """Shares from 0 to 1: on the training inputs, and on `audit_inputs` unseen inputs.
 
-    Of gates, each quantum counts alike, and of each both answers: always open is 0.5. Of values, those of the
-    quanta that run count, each quantum alike. Where nothing is asked, there is no share.
+    The gate share is balanced over quanta and over open and closed: a gate that is always open scores 0.5. The
+    value share is balanced over quanta and counts the quanta that run. A share without inputs is None.
     """
 
     training_exact: Share
@@ -44,21 +44,23 @@ class Knowledge(Config):
     audit_values: Share | None = None
 
     def save(self, path: Path, *, made_by: str) -> None:
-        """Keep it in a run."""
+        """Save the knowledge in a run."""
         write_record(path, self.model_dump(mode="json"), made_by=made_by)
 
     @classmethod
     def load(cls, path: Path, *, made_by: str) -> "Knowledge":
-        """What a run kept."""
+        """The knowledge saved in a run."""
         values = read_record(path, made_by=made_by)
         try:
             return cls.parse({name: value for name, value in values.items() if name != "hash"})
         except InvalidConfig as error:
-            raise DamagedArtefact(f"{path} does not say what a Q-model knows ({error}); restore it") from error
+            raise DamagedArtefact(
+                f"{path} is not a valid record of a Q-model's knowledge ({error}); restore it"
+            ) from error
 
 
 def measure_knowledge(supervised: SupervisedQModel, taught: ProgramTask, trained_on: str) -> Knowledge:
-    """Ask a Q-model, which still has its semantic heads."""
+    """Measure the knowledge of a Q-model that still has its semantic heads."""
     known = training_exact(supervised.model, taught, trained_on)
     asked = unlabelled(taught, trained_on)
     if asked is None:
@@ -78,18 +80,18 @@ def measure_knowledge(supervised: SupervisedQModel, taught: ProgramTask, trained
 
 
 def training_exact(model: torch.nn.Module, taught: ProgramTask, trained_on: str) -> float:
-    """The share of its own training inputs that a Q-model answers exactly."""
+    """The share of its training inputs that a Q-model answers exactly."""
     return predict(model, taught.supervision(trained_on).events).exact_accuracy
 
 
 def audit_exact(model: torch.nn.Module, taught: ProgramTask, trained_on: str) -> float | None:
-    """The share of audit inputs, not trained on, that a Q-model answers as its program does; None if none fits."""
+    """The share of unseen audit inputs that a Q-model answers as its program does; None if no input fits."""
     asked = unlabelled(taught, trained_on)
     return None if asked is None else predict(model, asked.events).exact_accuracy
 
 
 def unlabelled(taught: ProgramTask, trained_on: str, most: int = MOST_INPUTS) -> Supervision | None:
-    """Audit inputs that are not trained on, answered and labelled by the program; None if none fits the task."""
+    """Unseen audit inputs, answered and labelled by the program; None if no input fits the task."""
     task, compiled = taught.task, taught.compiled
     trained = set(map(tuple, task.prompts(task.panel(trained_on))))
     audited = _evenly(compiled.program.audit, 8 * most)
@@ -112,13 +114,13 @@ def unlabelled(taught: ProgramTask, trained_on: str, most: int = MOST_INPUTS) ->
 
 
 def gate_agreement(activity: Float[Tensor, "quanta events"], asked: Supervision) -> float:
-    """The share of the program's decisions to run a quantum or not that the gates make alike."""
+    """The share of the program's decisions to run a quantum that the gates reproduce."""
     alike = (activity > 0.5) == asked.active
     return float((class_weights(asked.active, asked.eligible) * alike).sum().clamp(max=1))
 
 
 def value_agreement(supervised: SupervisedQModel, run: QExecution, asked: Supervision) -> float | None:
-    """The share of the values found by the program that the semantic heads read from the messages."""
+    """The share of the program's values that the semantic heads read correctly from the messages."""
     target, known = supervised.taught_values(asked.outcome)
     right: Bool[Tensor, "taught events"] = (supervised.semantic_logits(run).argmax(-1) == target) & known
     count = known.sum(1)
@@ -138,7 +140,7 @@ def _run(supervised: SupervisedQModel, events: Events) -> QExecution:
 
 
 def _evenly(items: Sequence[T], most: int) -> tuple[T, ...]:
-    """At most so many, from the first on in equal steps.
+    """At most `number` of the items, from the first one on in equal steps.
 
     >>> _evenly(range(10), 4)
     (0, 3, 6, 9)

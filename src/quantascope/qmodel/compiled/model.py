@@ -5,8 +5,8 @@ For an event at token t, with memory m = token + position + segment of every tok
     s     = W m_t                                the initial residual
     a_q   = Σ messages of all ancestors of q     each once, also where paths join
     r_q   = read of m with query W LN(s + a_q) + b_q, one head shared by all quanta
-    message, gate of q from s + a_q + r_q        the quantum's own cell
-    activity of q = min(σ(gate), activity of its parents), no gradient of the task through it
+    message, gate of q from s + a_q + r_q        by the quantum's own cell
+    activity of q = min(σ(gate), activity of its parents), detached from the task's gradient
     logits = W (s + Σ messages of the leaves)
 
 The quanta of one level are computed at once.
@@ -30,20 +30,20 @@ from quantascope.tasks.events import PAD, Events
 
 SEGMENTS = 2
 _QUERY_BIAS = 0.5
-"""Spread of the quanta's query biases at the start."""
+"""Standard deviation of the quanta's query biases at initialization."""
 
 
 class CompiledConfig(Config):
-    """Shape of a compiled Q-model; all else comes from the graph."""
+    """Shape of a compiled Q-model; everything else comes from the graph."""
 
     width: Width = 32
 
 
 @dataclass(frozen=True, eq=False)
 class QExecution:
-    """One forward pass, quanta in the order of the graph: gates, activity, messages sent, and what was read out.
+    """One forward pass, quanta in the order of the graph: gates, activity, messages and logits.
 
-    A message is what the cell of a quantum wrote, times the activity of the quantum, which carries no gradient.
+    A message is the output of a quantum's cell times the quantum's activity, which is detached.
     """
 
     logits: Float[Tensor, "events vocabulary"]
@@ -101,7 +101,7 @@ class CompiledQModel(nn.Module):
             self.head = nn.Linear(width, vocabulary)
 
     def forward(self, events: Events) -> Float[Tensor, "events vocabulary"]:
-        """Logits of every event, under the routing that the gates predict."""
+        """Logits of every event, with the routing that the gates predict."""
         return self.run(events).logits
 
     def run(
@@ -109,8 +109,8 @@ class CompiledQModel(nn.Module):
     ) -> QExecution:
         """A forward pass; `routing` gives the activity of every quantum instead of the gates.
 
-        Normal `noise` on every active message makes it a narrow channel: what a quantum says must be said loudly,
-        so that little beyond its finding gets through.
+        Gaussian `noise` on every active message makes it a channel of low capacity: little more than the quantum's
+        output gets through.
         """
         grid = grid_of(events)
         memory = self.embedding(grid.token) + self.position(grid.position) + self.segment(segments_of(events))
@@ -152,7 +152,7 @@ class CompiledQModel(nn.Module):
         value: Float[Tensor, "examples length width"],
         events: Events,
     ) -> Float[Tensor, "quanta events width"]:
-        """What the quanta of a level read from the tokens so far, through one head."""
+        """The values that the quanta of a level read from the tokens so far, through one shared head."""
         asking = grid_of(events).event_rows
         examples, widest, _ = asking.bias.shape
         quanta, count, width = above.shape

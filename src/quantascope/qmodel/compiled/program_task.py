@@ -1,7 +1,7 @@
-"""`ProgramTask`: a compiled program, its task, and labels that agree with the answers of the task.
+"""`ProgramTask`: a compiled program with its task and consistent labels.
 
-Where a task has exceptions, the program writes other answers to some inputs. A Q-model is then taught what the
-program writes, and measured by it; a network that it guides learns the answers of the task.
+If a task has exceptions, the program's answers differ from the task's on some inputs. The Q-model is then trained
+and evaluated on the program's answers; a network that it guides learns the task's answers.
 """
 
 from dataclasses import dataclass
@@ -28,12 +28,12 @@ class ProgramTask:
     task: SequenceTask
 
     def supervision(self, panel: str) -> Supervision:
-        """The events of a panel, along what the program writes, with its labels.
+        """The events of a panel along the program's answers, with the program's labels.
 
-        A program that does not write the task's answers is refused, unless the task has exceptions.
+        Raises if the program does not write the task's answers, unless the task has exceptions.
         """
         inputs = self.task.panel(panel)
-        trace = self.compiled.trace(inputs)  # first, since it ends a program that loops
+        trace = self.compiled.trace(inputs)  # traced first, because this stops a program that loops
         if self.task.exceptions:
             return Supervision.of(self._written(trace), trace.labels)
         events = self.events(panel)
@@ -41,7 +41,7 @@ class ProgramTask:
         return Supervision.of(events, trace.labels)
 
     def events(self, panel: str) -> Events:
-        """The events of a panel that a network learns, asked for once: along the answers of the task."""
+        """The events of a panel along the task's answers, as a network learns them; computed once."""
         if panel not in self._events:
             self._events[panel] = self.task.events(self.task.panel(panel))
         return self._events[panel]
@@ -51,7 +51,7 @@ class ProgramTask:
         return {}
 
     def right(self, panel: str) -> list[bool]:
-        """Whether the program writes the answer of the task, for each input of a panel."""
+        """For each input of a panel, whether the program writes the task's answer."""
         inputs = self.task.panel(panel)
         pairs = zip(self.compiled.trace(inputs).written(), self.task.answers(inputs), strict=True)
         return [written == answer for written, answer in pairs]
@@ -60,7 +60,7 @@ class ProgramTask:
         return self.task.events_of(trace.inputs, trace.written())
 
     def check_outcomes(self, panel: str) -> None:
-        """Refuse a panel to be learned from on which a taught quantum finds what the audit domain did not show."""
+        """Raise if a taught quantum has an output on the training panel that the audit domain did not show."""
         trace = self.compiled.trace(self.task.panel(panel))
         counts = tuple(map(len, self.compiled.outcomes))
         for quantum in taught_quanta(counts):
@@ -68,7 +68,7 @@ class ProgramTask:
             if len(unseen):
                 source = ascending({trace.inputs[example] for example in trace.example[unseen].tolist()})[0]
                 raise UnseenOutcome(
-                    f"finds on panel '{panel}' what the audit domain does not show, and cannot be taught it",
+                    f"has an output on panel '{panel}' that the audit domain does not show; it cannot be taught",
                     "add this input to `audit` of the entry",
                     quantum=trace.graph.names[quantum],
                     state=State(source),
@@ -87,14 +87,14 @@ class ProgramTask:
         smallest = ascending(pairs)[0]
         written, answer = map(" ".join, pairs[smallest])
         raise WrongAnswer(
-            f"the program writes '{written}', and the answer of its task is '{answer}'",
-            "mend the program, or `answer` of the task, or say that it has exceptions",
+            f"the program writes '{written}', but the answer of its task is '{answer}'",
+            "fix the program, or `answer` of the task, or declare that the task has exceptions",
             state=State(smallest),
         )
 
 
 def program_task(program: str) -> ProgramTask:
-    """The task of a program with the program, compiled once."""
+    """The compiled program with its task; compiled only once."""
     return _program_task(find_program(program), find_task(program))
 
 

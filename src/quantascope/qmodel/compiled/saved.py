@@ -12,7 +12,7 @@ KIND = "compiled Q-model"
 
 
 def save_qmodel(path: Path, model: CompiledQModel, vocabulary: tuple[str, ...], *, made_by: str) -> None:
-    """Write a Q-model, its graph and the symbols that it speaks."""
+    """Save a Q-model, its graph and its vocabulary."""
     graph = model.graph
     about = {
         "vocabulary": list(vocabulary),
@@ -26,7 +26,7 @@ def save_qmodel(path: Path, model: CompiledQModel, vocabulary: tuple[str, ...], 
 
 
 def load_qmodel(path: Path, *, made_by: str | None = None) -> tuple[CompiledQModel, tuple[str, ...]]:
-    """A Q-model and its vocabulary."""
+    """Load a Q-model and its vocabulary."""
     model, about = load_model(path, _build, kind=KIND, make="quantascope train compiled", made_by=made_by)
     return model, tuple(about["vocabulary"])
 

@@ -1,7 +1,7 @@
-"""What a compiled Q-model learns from besides the task: when its quanta run, and what they find.
+"""Supervision of a compiled Q-model in addition to the task: when its quanta run, and their outputs.
 
-Gates are taught on eligible events, where all parents run, each class counting half. Semantic heads read the value
-that a quantum found from its message; they are scaffolding, removed when training ends.
+Gates are trained on eligible events, where all parents run, with both classes weighted equally. Semantic heads
+predict a quantum's output from its message; they are auxiliary and removed after training.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _INACTIVE = -100
 
 @dataclass(frozen=True, eq=False)
 class Supervision:
-    """Events with the labels of a program, as tensors: one row per quantum."""
+    """Events with a program's labels as tensors, one row per quantum."""
 
     events: Events
     active: Bool[Tensor, "quanta events"]
@@ -28,14 +28,14 @@ class Supervision:
     outcome: Int[Tensor, "quanta events"]
 
     def at(self, examples: Int[Tensor, " chosen"]) -> "Supervision":
-        """The part of some examples, as a minibatch has them."""
+        """The rows of some examples, as for a minibatch."""
         numbers = self.events.numbers(examples)
         labels = (table[:, numbers] for table in (self.active, self.eligible, self.outcome))
         return Supervision(self.events.taken(examples), *labels)
 
     @classmethod
     def of(cls, events: Events, labels: GateLabels) -> "Supervision":
-        """The labels of a trace beside the events that it traced."""
+        """The labels of a trace together with its events."""
         return cls(events, *(torch.from_numpy(np.ascontiguousarray(table.T)) for table in
                              (labels.active, labels.eligible, labels.outcome)))  # fmt: skip
 
@@ -43,7 +43,7 @@ class Supervision:
 def class_weights(
     active: Bool[Tensor, "quanta events"], eligible: Bool[Tensor, "quanta events"]
 ) -> Float[Tensor, "quanta events"]:
-    """What each label counts, one in all: quanta alike, and of each quantum both classes alike.
+    """The weight of each label, one in total, balanced over quanta and over the classes of each quantum.
 
     >>> class_weights(torch.tensor([[1, 0, 0, 1]]).bool(), torch.tensor([[1, 1, 1, 0]]).bool())
     tensor([[0.5000, 0.2500, 0.2500, 0.0000]])
@@ -60,7 +60,7 @@ def gate_loss(
     active: Bool[Tensor, "quanta events"],
     eligible: Bool[Tensor, "quanta events"],
 ) -> Float[Tensor, ""]:
-    """Cross-entropy of gates on eligible events; of each quantum both classes count alike, and all quanta do.
+    """Cross-entropy of gates on eligible events, balanced over quanta and over the classes of each quantum.
 
     >>> gate = torch.tensor([[0.0, 0.0, 0.0, 9.0]])
     >>> active, eligible = torch.tensor([[1, 0, 0, 1]]).bool(), torch.tensor([[1, 1, 1, 0]]).bool()
@@ -73,7 +73,7 @@ def gate_loss(
 
 
 def taught_quanta(outcomes: tuple[int, ...]) -> list[int]:
-    """The quanta that are taught what they find, by their numbers of outcomes."""
+    """The quanta whose outputs are taught, with their numbers of outcomes."""
     return [quantum for quantum, count in enumerate(outcomes) if 2 <= count <= MOST_OUTCOMES]
 
 
@@ -101,21 +101,21 @@ class SupervisedQModel(nn.Module):
         )
 
     def semantic_logits(self, execution: QExecution) -> Float[Tensor, "taught events outcomes"]:
-        """What the heads read from the messages of the taught quanta."""
+        """The heads' logits from the messages of the taught quanta."""
         logits = torch.baddbmm(self.bias, execution.message[self.taught], self.weight)
         return logits.masked_fill(self._beyond, -torch.inf)
 
     def taught_values(
         self, outcome: Int[Tensor, "quanta events"]
     ) -> tuple[Int[Tensor, "taught events"], Bool[Tensor, "taught events"]]:
-        """What the taught quanta find, and where: they run, and the audit domain showed the value."""
+        """The outputs of the taught quanta, and a mask of where they run with a value known from the audit."""
         found = outcome[self.taught]
         return found, (found >= 0) & (found < self._counts)
 
     def semantic_loss(self, execution: QExecution, outcome: Int[Tensor, "quanta events"]) -> Float[Tensor, ""]:
-        """Cross-entropy of the found values where quanta run, each quantum counting alike.
+        """Cross-entropy of the outputs where quanta run, balanced over quanta.
 
-        A value that the audit domain did not show has no class and is not taught.
+        A value that the audit domain did not show has no class and is ignored.
         """
         found, known = self.taught_values(outcome)
         target = found.masked_fill(~known, _INACTIVE)

@@ -1,7 +1,7 @@
 """Message channels from earlier to later layers: hard in the forward pass, soft in the backward pass.
 
 Every quantum of an earlier layer may send to every quantum of a later one, so any selection is acyclic. A channel
-is open where σ(logit) > 1/2; its gradient is that of σ(logit), so that a closed one can open again.
+is open if σ(logit) > 1/2; its gradient is the gradient of σ(logit), so that a closed channel can open again.
 """
 
 from typing import Any
@@ -35,7 +35,7 @@ def straight_through(hard: Bool[Tensor, "*shape"], soft: Float[Tensor, "*shape"]
 
 
 class Channels(nn.Module):
-    """Channels between quanta, rows for children and columns for parents; `layer` is that of each quantum.
+    """Channels between quanta, with children as rows and parents as columns; `layer[q]` is the layer of quantum q.
 
     >>> channels = Channels(torch.tensor([0, 0, 1, 2]), start=1.0)
     >>> channels.count, channels().int().tolist()[3]
@@ -50,12 +50,12 @@ class Channels(nn.Module):
 
     @property
     def count(self) -> int:
-        """How many channels there could be."""
+        """Number of possible channels."""
         return int(self.possible.sum())
 
     @property
     def open(self) -> Bool[Tensor, "quanta quanta"]:
-        """Which channels are selected."""
+        """The mask of selected channels."""
         return (self.logit > 0) & self.possible
 
     @property
@@ -69,5 +69,5 @@ class Channels(nn.Module):
         return tuple(Edge(parent, child, EdgeKind.CHANNEL) for child, parent in self.open.nonzero().tolist())
 
     def forward(self) -> Float[Tensor, "quanta quanta"]:
-        """1 where a channel is selected, with the gradient of its probability."""
+        """1 for selected channels, with the gradient of their probability."""
         return straight_through(self.open, self.logit.sigmoid() * self.possible)

@@ -1,7 +1,7 @@
-"""How a Q-model is fitted: the faithful preset, which is the paper's, and the distilled one.
+"""Settings of a Q-model fit: the faithful preset, which is the paper's, and the distilled preset.
 
-The faithful preset sees the training inputs alone, and gates are taught by the supports alone. The distilled
-preset also fits inputs that need no labels, continued by the source itself, and lets predictions teach the gates.
+The faithful preset uses only the training inputs, and only the supports teach the gates. The distilled preset also
+fits unlabelled inputs, continued by the source itself, and lets predictions teach the gates.
 """
 
 from typing import Annotated, ClassVar, Literal
@@ -19,10 +19,10 @@ FitPreset = Literal["faithful", "distilled"]
 
 
 class Pool(Config):
-    """Inputs of the task's pool, outside every panel: so many in all, and so many at each checkpoint.
+    """Inputs of the task's pool, outside every panel: the total number, and the number at each checkpoint.
 
-    Each is continued greedily by the finished source (`final`) or by the checkpoint itself (`own`), so that nobody
-    needs to know the right answer.
+    Each is continued greedily by the finished source (`final`) or by the checkpoint itself (`own`), so that no
+    labels are needed.
     """
 
     numbers: Positive = 6000
@@ -31,10 +31,10 @@ class Pool(Config):
 
 
 class RecoveredFit(Config):
-    """How a Q-model is fitted; the defaults are the faithful preset.
+    """Settings of a Q-model fit; the defaults are the faithful preset.
 
-    An update sees one checkpoint and one of `parts` equal parts of its inputs; the paper's sees all of them. The
-    checkpoint of place i is drawn with probability proportional to i^late.
+    An update uses one checkpoint and one of `parts` equal parts of its inputs; the paper uses all inputs.
+    Checkpoint i is drawn with probability proportional to i^late.
     """
 
     KIND: ClassVar[str] = "recovered Q-model"
@@ -57,15 +57,15 @@ class RecoveredFit(Config):
     frozen_share: NonNegativeFloat = 0.2
     seed: Seed = 0
     starts: Starts = "scaled"
-    """How the factorization starts."""
+    """Starting curves of the factorization."""
     closure: Share | None = None
     """If given, factors are closed under parents that miss at most this share of their events."""
     functional_channels: bool = False
-    """Whether gates and the number of writers leave the channels alone, as in the paper's code."""
+    """Whether the gate and writer-count losses are detached from the channels, as in the paper's code."""
 
     @property
     def training(self) -> TrainingConfig:
-        """The same as a config of the training loop."""
+        """These settings as a config of the training loop."""
         return TrainingConfig(
             steps=self.updates,
             optimizer=OptimizerConfig(name="adam", learning_rate=self.learning_rate),

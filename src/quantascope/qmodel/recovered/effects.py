@@ -30,7 +30,7 @@ class InterventionEffects:
 
 @lru_cache(maxsize=64)
 def intervention_effects(run: RecoveredRun, panel: str) -> InterventionEffects:
-    """Intervene on a Q-model in every way, on a panel."""
+    """Make every intervention on a Q-model, on a panel."""
     model, events = run.model, run.source.events(panel)
     quanta, writers = range(len(model.layers)), range(model.config.writers)
     deleted, replaced = effects(model, events, [delete_all(model), replace_all(model, events)])

@@ -1,4 +1,4 @@
-"""How far a recovered Q-model does what its source does: on panels, by gate, and through training."""
+"""Measures how closely a recovered Q-model follows its source: on panels, by gate, and through training."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -24,14 +24,14 @@ from quantascope.tasks.events import Events
 
 THROUGH_TIME = "through-time.parquet"
 TIME_EVERY = 4
-"""Through time, every fourth input of the causal panel is asked."""
+"""For fidelity through training, every fourth input of the causal panel is used."""
 DECIDED = 0.1
-"""A source is decided where its best word is more probable than its second by at least this."""
+"""A source is decided if its best word is more probable than its second by at least this."""
 
 
 @dataclass(frozen=True, eq=False)
 class Activity:
-    """Which gates are open and which writers write at each event; `owner` is the quantum of each writer."""
+    """The open gates and active writers at each event; `owner` is the quantum of each writer."""
 
     gates: Bool[np.ndarray, "quanta events"]
     writers: Bool[np.ndarray, "writers events"]
@@ -40,7 +40,7 @@ class Activity:
 
 @dataclass(frozen=True, eq=False)
 class Fidelity:
-    """Source and Q-model on the same events."""
+    """The outputs of source and Q-model on the same events."""
 
     source: Predictions
     qmodel: Predictions
@@ -48,48 +48,48 @@ class Fidelity:
 
     @property
     def agree(self) -> Bool[Tensor, " events"]:
-        """Whether both find the same token most probable."""
+        """For each event, whether both find the same token most probable."""
         return self.source.token == self.qmodel.token
 
     @property
     def agreement(self) -> float:
-        """Share of events on which both agree."""
+        """Share of events on which both models agree."""
         return _share(self.agree)
 
     @property
     def agreement_where_right(self) -> float:
-        """The same where the source is right."""
+        """Share of agreement on events where the source is right."""
         return _share(self.agree[self.source.correct])
 
     @property
     def agreement_where_wrong(self) -> float:
-        """The same where the source is wrong; NaN if it never is."""
+        """Share of agreement on events where the source is wrong; NaN if it never is."""
         return _share(self.agree[~self.source.correct])
 
     @property
     def active_quanta(self) -> float:
-        """Open gates at an event, on average."""
+        """Mean number of open gates per event."""
         return float(self.activity.gates.sum(0).mean())
 
     @property
     def active_writers(self) -> float:
-        """Writers that write at an event, on average."""
+        """Mean number of active writers per event."""
         return float(self.activity.writers.sum(0).mean())
 
 
 def fidelity(run: RecoveredRun, panel: str) -> Fidelity:
-    """The Q-model beside the finished source on what the source was not shown of a panel."""
+    """Compare the Q-model and the finished source on a panel, without inputs that the source was trained on."""
     events = run.source.events(panel)
     return Fidelity(predict(run.source.model(), events), predict(run.model, events), activity(run.model, events))
 
 
 def every_event(source: Source, panel: str, every: int) -> Events:
-    """The events of every so many inputs of a panel."""
+    """The events of every `step`-th input of a panel."""
     return as_events(source.task.events(source.inputs(panel)[::every]), source.folder)
 
 
 def panel_for(source: Source, role: Literal["test", "causal"]) -> str:
-    """The panel that serves a purpose; refused if the task has none."""
+    """The panel for a purpose; raises if the task has none."""
     panel = getattr(source.task.roles, role)
     if panel is None:
         raise InvalidConfig(f"the task of {source.folder} has no panel to test on; add one named test")
@@ -98,7 +98,7 @@ def panel_for(source: Source, role: Literal["test", "causal"]) -> str:
 
 @torch.no_grad()
 def activity(model: RecoveredQModel, events: Events) -> Activity:
-    """What is active at each event."""
+    """The active gates and writers at each event."""
     events = events.to(device_of(model))
     done = model.run(events)
     gates, opened = at_events(done.active, events), at_events(done.opened, events)
@@ -108,7 +108,7 @@ def activity(model: RecoveredQModel, events: Events) -> Activity:
 
 
 def summary(run: RecoveredRun, panel: str | None = None) -> dict[str, Any]:
-    """What a Q-model is and how close it is to its source on a panel, by default that of tests."""
+    """The size of a Q-model and its fidelity to its source on a panel, by default the test panel."""
     panel = panel or panel_for(run.source, "test")
     seen, model = fidelity(run, panel), run.model
     return {
@@ -132,9 +132,9 @@ def summary(run: RecoveredRun, panel: str | None = None) -> dict[str, Any]:
 
 
 def parameter_share(run: RecoveredRun) -> float:
-    """Parameters of the Q-model over those of its source."""
+    """Ratio of the Q-model's parameters to the source's."""
     source = run.source.model()
-    # A residual model of a user's need not be a module; then the tensors of its checkpoint count.
+    # A user's residual model need not be a module; then the checkpoint's tensors are counted.
     tensors = source.parameters() if isinstance(source, nn.Module) else run.source.trajectory.load(-1).values()
     return run.model.parameter_count / sum(one.numel() for one in tensors)
 
@@ -151,11 +151,11 @@ def gate_fidelity(run: RecoveredRun, panel: str | None = None) -> float:
 
 @torch.no_grad()
 def through_time(run: RecoveredRun) -> pl.DataFrame:
-    """How close Q-model and source are on held-out numbers at each replayed step; measured once and kept.
+    """Fidelity of the Q-model to its source on held-out inputs at each replayed step; measured once and saved.
 
-    A source in the midst of learning is often torn between words, and which of two nearly equal ones comes first
-    is chance. So beside `agreement` stand that on the events where the source is `decided`, and the `overlap`
-    Σ min(p, q) of both distributions.
+    During learning, a source often gives two words nearly equal probability, and their order is random. Therefore
+    the table has, in addition to `agreement`, the agreement on events where the source is `decided`, and the
+    `overlap` Σ min(p, q) of both distributions.
     """
     file = run.path / THROUGH_TIME
     made_by = fingerprint({"fit": run.config.hash(), "columns": list(_TIME_COLUMNS)})
@@ -188,9 +188,9 @@ def _at_step(run: RecoveredRun, events: Events, step: int) -> tuple[float, ...]:
 
 
 def after_first_burst(table: pl.DataFrame, interval_steps: list[int], cumulative: np.ndarray) -> pl.DataFrame:
-    """The rows after the first acquisition burst: when the first curve that takes time has half of its mass.
+    """The rows after the first acquisition burst: from where the first gradual curve has half of its mass.
 
-    Curves with nearly all of their mass in the first interval are what every run learns at once, and no burst.
+    Curves with nearly all mass in the first interval are learned at once in every run and do not count.
     """
     slow = cumulative[cumulative[:, 0] < 0.5]
     if not len(slow):

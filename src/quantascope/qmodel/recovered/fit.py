@@ -1,8 +1,8 @@
-"""The recovered Q-model of a source: fitted by replaying the source's checkpoints.
+"""Fits the recovered Q-model of a source by replaying the source's checkpoints.
 
-source   -> replays     what the source does at each checkpoint on the inputs, computed once
+source   -> replays     the source's outputs at each checkpoint on the inputs, computed once
 replays  -> Q-model     one Adam update per drawn checkpoint
-Q-model  -> files       which run without the source
+Q-model  -> files       a model that runs without the source
 """
 
 import math
@@ -31,12 +31,12 @@ from quantascope.training import Objective, train
 from quantascope.training.objective import GradientOf
 
 SEMANTICS = "semantics.parquet"
-"""Units in words, as quantascope explain leaves them beside a Q-model."""
+"""File of unit descriptions that quantascope explain writes beside a Q-model."""
 
 
 @dataclass(frozen=True, eq=False)
 class RecoveredRun:
-    """A fitted Q-model beside its source and factors."""
+    """A fitted Q-model with its source and factors."""
 
     config: RecoveredFit
     path: Path
@@ -55,7 +55,7 @@ class RecoveredRun:
 
     @property
     def descriptions(self) -> dict[str, str]:
-        """What quanta and writers are called, by their names, if they were described."""
+        """The descriptions of quanta and writers by name, if they were explained."""
         file = self.path / SEMANTICS
         if not file.is_file():
             return {}
@@ -72,7 +72,7 @@ def fit_recovered(
     *,
     replace: bool = False,
 ) -> RecoveredRun:
-    """Fit, resume or read the Q-model of this config at `path`; one of another config is replaced if asked."""
+    """Fit, resume or load the Q-model of this config at `path`; `replace` overwrites one of another config."""
     replay, vocabulary = CheckpointReplay.of(source, factors), source.sequence_task.vocabulary
     if replace or not (path / WEIGHTS).exists():
         replay.check(config)
@@ -80,7 +80,7 @@ def fit_recovered(
     def make(run: RunDirectory) -> None:
         QModel(_fit(config, replay, run, progress), vocabulary).save(path, made_by=run.hash)
 
-    remedy = "fit it anew with --replace, or move it away"
+    remedy = "fit it again with --replace, or move it away"
     RunDirectory.open(path, config, replace=replace, remedy=remedy).complete([WEIGHTS], make)
     return _read(config, path, replay)
 
@@ -91,7 +91,7 @@ def _fit(
     source = replay.source.model()
     model = replay.build(config, source.depth, source.interface()).to(replay.source.device)
     if progress:
-        progress(0, math.nan)  # it takes a while until all is replayed
+        progress(0, math.nan)  # the replay takes a while
     targets = replay.all(config.pool, config.parts, config.seed)
     chance = np.repeat(np.arange(1, len(replay.steps) + 1) ** config.late, config.parts)
 
@@ -112,7 +112,7 @@ def _fit(
 
 
 def recovery_objective(config: RecoveredFit) -> Objective:
-    """The loss of a replayed checkpoint; channels stay as they are once they are frozen."""
+    """The loss of a replayed checkpoint; frozen channels do not change."""
     terms = config.loss.terms(config.updates)
 
     def forward(model: RecoveredQModel, batch: tuple[ReplayedCheckpoint, bool]) -> Any:
@@ -138,7 +138,7 @@ def _with_channels(objective: Objective, config: RecoveredFit) -> GradientOf:
 
 @dataclass(frozen=True)
 class FunctionalChannels:
-    """An objective of which only the terms about the source's function, and about channels, move the channels."""
+    """An objective in which only the terms for the source's function and for channels train the channels."""
 
     objective: Objective
 
@@ -161,7 +161,7 @@ FUNCTIONAL = ("reconstruction", "predictions", "channels", "channel_entropy")
 
 @dataclass(frozen=True)
 class ClippedObjective:
-    """An objective whose gradient is no longer than a limit."""
+    """An objective whose gradient norm is clipped."""
 
     objective: GradientOf
     limit: float
@@ -173,7 +173,7 @@ class ClippedObjective:
 
 
 def fit_config(source: Source, preset: FitPreset, changes: Mapping[str, Any]) -> RecoveredFit:
-    """A preset for the factors of a source, from which identity, rule and threshold come."""
+    """A preset for the factors of a source, which determine identity, rule and threshold."""
     _, facts = read_factors(source)
     known = {"source": source.identity, "rule": facts["rule"], "threshold": facts["threshold"]}
     given = next((key for key in changes if key.partition(".")[0] in (*known, "preset")), None)
@@ -188,7 +188,7 @@ def fit_config(source: Source, preset: FitPreset, changes: Mapping[str, Any]) ->
 def fit_run(
     source: Source, config: RecoveredFit, progress: Progress | None = None, *, replace: bool = False
 ) -> RecoveredRun:
-    """Fit the factors of a source; the Q-model is kept beside them, and another one replaced if asked."""
+    """Fit a Q-model to the factors of a source and save it beside them; `replace` overwrites another one."""
     factors, _ = read_factors(source)
     folder = qmodel_folder(source, config.preset)
     return fit_recovered(config, source, factors, folder, progress, replace=replace)
@@ -196,7 +196,7 @@ def fit_run(
 
 def read_fit(source: Source, preset: FitPreset) -> RecoveredRun:
     """The Q-model of a preset that was fitted to a source."""
-    _ = source.sequence_task  # where there can be no Q-model, none is asked for
+    _ = source.sequence_task  # raises first if the source cannot have a Q-model
     folder = qmodel_folder(source, preset)
     command = source.command("fit", *(() if preset == "faithful" else ("--preset", preset)))
     if not (folder / "config.json").is_file():
@@ -205,12 +205,12 @@ def read_fit(source: Source, preset: FitPreset) -> RecoveredRun:
         raise DamagedArtefact(f"the fit in {folder} is not finished; {command} resumes it")
     config = read_run(folder).parse(RecoveredFit, make=command)
     if config.source != source.identity:
-        raise RunMismatch(f"the Q-model in {folder} is that of another source; fit anew with {command} --replace")
+        raise RunMismatch(f"the Q-model in {folder} belongs to another source; fit again with {command} --replace")
     return _read(config, folder, CheckpointReplay.of(source, read_factors(source)[0]))
 
 
 def _read(config: RecoveredFit, folder: Path, replay: CheckpointReplay) -> RecoveredRun:
-    """The run of a Q-model that is kept, which runs where its source does."""
+    """Load a saved Q-model onto the device of its source."""
     source = replay.source
     qmodel = QModel.load(folder, vocabulary=source.sequence_task.vocabulary, made_by=config.hash())
     qmodel.model.to(source.device)
@@ -218,5 +218,5 @@ def _read(config: RecoveredFit, folder: Path, replay: CheckpointReplay) -> Recov
 
 
 def qmodel_folder(source: Source, preset: FitPreset) -> Path:
-    """Where the Q-model of a preset is kept."""
+    """The folder of a preset's Q-model."""
     return source.folder / "qmodel" / preset

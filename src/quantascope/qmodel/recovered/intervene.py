@@ -1,14 +1,14 @@
-"""Interventions that a person asks for, in the Q-model and in its source.
+"""Interventions that a user specifies, in the Q-model and in its source.
 
     delete-all            children receive no messages
     replace-all           children receive the messages of another example of the same shape
-    replace UNIT          children receive those of one quantum from another example
+    replace UNIT          children receive one quantum's messages from another example
     delete A->B           the channel from quantum A to quantum B carries nothing
     ablate UNIT           a quantum never runs, or a writer never writes
     force UNIT            a quantum always runs
 
-In the source, an intervention on a unit adds to the stream what it changes in the unit's message, and the later
-blocks run on. Channels and what they carry are the Q-model's own: the source has no counterpart to them.
+In the source, an intervention on a unit adds the change of the unit's message to the stream, and the later blocks
+run on it. Channels and the messages they carry exist only in the Q-model: the source has no counterpart.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ KINDS = ("delete-all", "replace-all", "delete", "replace", "ablate", "force")
 
 @dataclass(frozen=True, eq=False)
 class Intervention:
-    """One intervention and what it did; `source` is None where the source has no counterpart."""
+    """One intervention and its effects; `source` is None if the source has no counterpart."""
 
     title: str
     qmodel: Effect
@@ -59,7 +59,7 @@ class Interventions:
     done: tuple[Intervention, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """For machines: by intervention the mean effects with intervals, and the effects by token and event."""
+        """The effects as JSON: means with intervals for each intervention, and effects by token and event."""
         return {
             "where": self.where,
             "events": self.events.count,
@@ -74,7 +74,7 @@ class Interventions:
         }
 
     def _effect(self, found: Effect) -> dict[str, Any]:
-        several = len(found.events) > 1  # an interval over examples needs some
+        several = len(found.events) > 1  # an interval over examples needs more than one
         return {
             "accuracy_drop": found.accuracy_drop,
             "nll_rise": float(found.nll.double().mean()),
@@ -94,9 +94,9 @@ class Interventions:
 def intervene(
     run: RecoveredRun, asked: Sequence[str], *, text: str | None = None, panel: str | None = None
 ) -> Interventions:
-    """Make the interventions that are asked for, as in `ablate L0.Q1`, on one input or on a panel."""
+    """Make the given interventions, such as `ablate L0.Q1`, on one input or on a panel."""
     if not asked:
-        raise InvalidConfig("no intervention is asked for; name some, as in --ablate L0.Q1 or --delete-all")
+        raise InvalidConfig("no intervention is given; name some, as in --ablate L0.Q1 or --delete-all")
     if text is not None and panel is not None:
         raise InvalidConfig(f"give either the input '{text}' or the panel '{panel}', not both")
     task = run.source.sequence_task
@@ -114,7 +114,7 @@ def _events_of(run: RecoveredRun, text: str) -> Events:
     source = task.parse(text)
     right = task.right_answer(source)
     if right is None:
-        raise InvalidConfig(f"the right answer to '{text}' is not known, so no loss is; intervene on a panel")
+        raise InvalidConfig(f"the right answer to '{text}' is unknown, so its loss is too; intervene on a panel")
     return Events.of([task.prompt_tokens(source)], [[task.token[symbol] for symbol in right]])
 
 
@@ -130,7 +130,7 @@ def _intervention(run: RecoveredRun, asked: str, events: Events) -> Intervention
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """An intervention before it is made; `quantum` is the one whose message it changes in the source too."""
+    """A parsed intervention; `quantum` is the quantum whose message it also changes in the source."""
 
     title: str
     surgery: Surgery
@@ -138,7 +138,7 @@ class Planned:
 
 
 def planned(model: RecoveredQModel, asked: str, events: Events) -> Planned:
-    """The intervention that a person asks for."""
+    """Parse an intervention."""
     kind, _, unit = asked.partition(" ")
     if kind == "delete-all":
         return Planned("all messages deleted", delete_all(model))

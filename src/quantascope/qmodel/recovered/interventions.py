@@ -1,7 +1,7 @@
-"""Interventions on a recovered Q-model, and what each does to its predictions.
+"""Interventions on a recovered Q-model, and their effects on its predictions.
 
-Every intervention re-executes the model. Effects are kept event by event; intervals are over examples, since the
-events of one example hang together.
+Every intervention re-executes the model. Effects are recorded per event; intervals are over examples, because the
+events of one example are dependent.
 """
 
 from collections import defaultdict
@@ -23,7 +23,7 @@ DRAWS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """What an intervention does to each event: the change of NLL, and of being right (−1, 0 or 1)."""
+    """The effect of an intervention on each event: the change of NLL, and of being right (−1, 0 or 1)."""
 
     events: Events
     nll: Float[Tensor, " events"]
@@ -31,16 +31,16 @@ class Effect:
 
     @property
     def accuracy_drop(self) -> float:
-        """Points of token accuracy that are lost."""
+        """Token accuracy lost, in percentage points."""
         return 100 * float((-self.correct).double().mean())
 
     @property
     def nll_rise(self) -> float:
-        """Mean rise of the NLL, in nats."""
+        """Mean increase of the NLL, in nats."""
         return float(self.nll.mean())
 
     def interval(self, values: Float[Tensor, " events"]) -> tuple[float, float]:
-        """Middle 95 % of the mean over examples drawn anew."""
+        """95 % bootstrap interval of the mean over examples."""
         examples = len(self.events)
         sums = (
             torch.zeros(examples, dtype=torch.float64).index_add(0, self.events.example, values.double()).numpy()
@@ -52,11 +52,11 @@ class Effect:
 
     @property
     def drop_interval(self) -> tuple[float, float]:
-        """Interval of the points of accuracy that are lost."""
+        """95 % bootstrap interval of the accuracy lost, in percentage points."""
         return self.interval(-100.0 * self.correct)
 
     def by_word(self) -> dict[int, float]:
-        """Points of accuracy lost on each target token that occurs, the most harmed first."""
+        """Accuracy lost on each target token that occurs, in percentage points, the most affected first."""
         lost = {
             int(token): -100 * float(self.correct[self.events.target == token].double().mean())
             for token in self.events.target.unique()
@@ -65,13 +65,13 @@ class Effect:
 
 
 def effect(model: RecoveredQModel, events: Events, surgery: Surgery) -> Effect:
-    """The predictions under surgery against those without."""
+    """The effect of a surgery on the predictions."""
     return effects(model, events, [surgery])[0]
 
 
 @torch.no_grad()
 def effects(model: RecoveredQModel, events: Events, surgeries: Iterable[Surgery]) -> list[Effect]:
-    """The same for several surgeries, one at a time."""
+    """The effects of several surgeries, one at a time."""
     there = events.to(device_of(model))
     nll, right = _scored(model, there, NO_SURGERY)
     after = (_scored(model, there, surgery) for surgery in surgeries)
@@ -85,12 +85,12 @@ def _scored(model: RecoveredQModel, events: Events, surgery: Surgery) -> tuple[T
 
 
 def delete_all(model: RecoveredQModel) -> Surgery:
-    """No child receives anything."""
+    """A surgery after which no child receives messages."""
     return Surgery(cut=torch.ones_like(model.channels.open))
 
 
 def delete_one(model: RecoveredQModel, parent: int, child: int) -> Surgery:
-    """One child no longer receives one parent's message."""
+    """A surgery after which one child does not receive one parent's message."""
     cut = torch.zeros_like(model.channels.open)
     cut[child, parent] = True
     return Surgery(cut=cut)
@@ -98,7 +98,7 @@ def delete_one(model: RecoveredQModel, parent: int, child: int) -> Surgery:
 
 @torch.no_grad()
 def replace_all(model: RecoveredQModel, events: Events, *, seed: int = 0) -> Surgery:
-    """Children receive the messages of another example of the same digit and output length."""
+    """A surgery that gives children the messages of another example of the same prompt and output length."""
     device = device_of(model)
     partner = partner_rows(events, seed=seed).to(device)
     return Surgery(received=model.run(events.to(device)).message[:, partner])
@@ -106,24 +106,24 @@ def replace_all(model: RecoveredQModel, events: Events, *, seed: int = 0) -> Sur
 
 @torch.no_grad()
 def replace_one(model: RecoveredQModel, events: Events, quantum: int, *, seed: int = 0) -> Surgery:
-    """The children of one quantum receive its messages of another example, as in `replace_all`."""
+    """A surgery that gives the children of one quantum its messages of another example, as in `replace_all`."""
     senders = torch.zeros(len(model.layers), dtype=torch.bool, device=device_of(model))
     senders[quantum] = True
     return replace(replace_all(model, events, seed=seed), senders=senders)
 
 
 def ablate_quantum(quantum: int) -> Surgery:
-    """A quantum that never runs."""
+    """A surgery that keeps a quantum from running."""
     return Surgery(gates={quantum: False})
 
 
 def force_gate(quantum: int) -> Surgery:
-    """A quantum that always runs."""
+    """A surgery that makes a quantum always run."""
     return Surgery(gates={quantum: True})
 
 
 def ablate_writer(model: RecoveredQModel, quantum: int, writer: int) -> Surgery:
-    """A writer that never writes."""
+    """A surgery that silences a writer."""
     shape = len(model.layers), model.config.writers
     silenced = torch.zeros(shape, dtype=torch.bool, device=device_of(model))
     silenced[quantum, writer] = True
@@ -131,10 +131,10 @@ def ablate_writer(model: RecoveredQModel, quantum: int, writer: int) -> Surgery:
 
 
 def partner_rows(events: Events, *, seed: int) -> Int[Tensor, " tokens"]:
-    """For every token, that at the same place in another example with as long a prompt and output.
+    """For every token, the row of the same position in another example of equal prompt and output length.
 
-    Partners are drawn once for each example, in one cycle through those that match; an example that nothing
-    matches is its own partner.
+    Partners are drawn once for each example, in one cycle through the examples of equal lengths; an example
+    without a match is its own partner.
 
     >>> events = Events.of([[1, 6], [1, 7], [1, 8, 8]], [[5, 9], [4, 9], [4, 9]])
     >>> partner_rows(events, seed=0).tolist()

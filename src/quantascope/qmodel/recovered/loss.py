@@ -1,14 +1,14 @@
-"""What a recovered Q-model is fitted to, and the loss (paper, appendix G.1).
+"""The targets of a recovered Q-model and its loss (paper, appendix G.1).
 
     reconstruction   squared error of the source's block updates over their energy, mean over layers, all tokens
     predictions      KL(source ‖ Q) at prediction events
-    gates            cross-entropy with the factors' supports, both classes of a quantum alike
+    gates            cross-entropy with the factors' supports, balanced over the classes of a quantum
     gate_entropy     sharpens the gates
     writers          (active writers per event / target − 1)²
     channels         expected number of channels
     channel_entropy  sharpens the channels
 
-The last four grow in over a share of the updates.
+The weights of the last four ramp up over a share of the updates.
 """
 
 from collections.abc import Callable
@@ -31,9 +31,9 @@ from quantascope.tasks.events import Events
 
 @dataclass(frozen=True, eq=False)
 class ReplayedCheckpoint:
-    """One checkpoint of the source on some events: what it did there, and how far each quantum exists.
+    """One checkpoint of the source on some events: its outputs, and the existence of each quantum.
 
-    `supports` labels the gates on the `labelled` events; elsewhere it says nothing.
+    `supports` labels the gates on the `labelled` events and has no meaning elsewhere.
     """
 
     events: Events
@@ -54,7 +54,7 @@ class ReplayedCheckpoint:
         existence: Float[Tensor, " quanta"],
         supports: Bool[Tensor, "quanta labelled"],
     ) -> "ReplayedCheckpoint":
-        """Run the source once, where it is; the labelled events come first."""
+        """Run the source once, on its device; the labelled events come first."""
         events = events.to(device_of(source))
         done = source.run(events)
         padding = supports.new_zeros(len(supports), events.count - supports.shape[1])
@@ -70,38 +70,38 @@ class ReplayedCheckpoint:
 
     @cached_property
     def probability(self) -> Float[Tensor, "events vocabulary"]:
-        """What the source predicts."""
+        """The source's log-probabilities."""
         return self.log_probability.exp()
 
     @cached_property
     def entropy(self) -> Float[Tensor, ""]:
-        """Of the source's predictions, in nats, mean over events."""
+        """Mean entropy of the source's predictions over events, in nats."""
         return -(self.probability * self.log_probability).sum(-1).mean()
 
     @cached_property
     def energies(self) -> list[Float[Tensor, ""]]:
-        """Squared size of each block's update."""
+        """Squared norm of each block's update."""
         return [update.square().sum() for update in self.updates]
 
     @cached_property
     def supported(self) -> Float[Tensor, "quanta events"]:
-        """The supports as numbers."""
+        """The supports as floats."""
         return self.supports.float()
 
     @cached_property
     def gate_weights(self) -> Float[Tensor, "quanta events"]:
-        """What each gate label counts."""
+        """The weight of each gate label."""
         return class_weights(self.supports, self.labelled.expand_as(self.supports))
 
     @cached_property
     def gate_weights_by_inactive(self) -> Float[Tensor, "quanta events"]:
-        """The same with each quantum counting as twice its share of inactive events."""
+        """The weight of each gate label if each quantum has twice its share of inactive events as weight."""
         inactive = 1 - self.supported[:, self.labelled].mean(1, keepdim=True)
         return 2 * inactive * self.gate_weights
 
 
 class Ramp(Config):
-    """Grows linearly from 0 to 1, from one share of the updates on and over another.
+    """A factor that grows linearly from 0 to 1, from share `begin` of the updates, over share `over`.
 
     >>> ramp = Ramp(begin=0.5, over=0.25)
     >>> [round(ramp.at(step, 100), 2) for step in (0, 50, 60, 99)]
@@ -117,9 +117,10 @@ class Ramp(Config):
 
 
 class RecoveryLoss(Config):
-    """Weights of the terms; the defaults are those of the paper's model, its ramps as shares of 5,000 updates.
+    """Weights of the terms; the defaults are the paper's, with its ramps as shares of 5,000 updates.
 
-    Gates of all quanta count alike; in the paper's code each as its inactive events (`gates_by="inactive"`).
+    All quanta have equal weight in the gate loss; the paper's code weights them by inactive events
+    (`gates_by="inactive"`).
     """
 
     LATER: ClassVar[tuple[str, ...]] = ("gates_by",)
@@ -179,7 +180,7 @@ def divergence(done: RecoveredExecution, batch: ReplayedCheckpoint) -> Float[Ten
 def gate_error(
     done: RecoveredExecution, batch: ReplayedCheckpoint, by: Literal["quantum", "inactive"] = "quantum"
 ) -> Float[Tensor, ""]:
-    """Class-balanced cross-entropy of the gates with the supports; quanta alike, or by their inactive events."""
+    """Class-balanced cross-entropy of gates with supports; quanta weighted equally or by inactive events."""
     weight = batch.gate_weights if by == "quantum" else batch.gate_weights_by_inactive
     return torch.nn.functional.binary_cross_entropy_with_logits(
         _gates(done, batch.events), batch.supported, weight=weight, reduction="sum"
@@ -197,12 +198,12 @@ def _gates(done: RecoveredExecution, events: Events) -> Float[Tensor, "quanta ev
 
 
 def active_writers(done: RecoveredExecution, events: Events) -> Float[Tensor, ""]:
-    """How many writers write at an event, on average."""
+    """Mean number of active writers per event."""
     return selected_rows(done.opened, events.event_rows, dim=1).sum() / events.count
 
 
 def binary_entropy(probability: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Of a coin, in nats.
+    """Entropy of a Bernoulli variable, in nats.
 
     >>> binary_entropy(torch.tensor([0.5, 1.0])).round(decimals=4)
     tensor([0.6931, 0.0000])

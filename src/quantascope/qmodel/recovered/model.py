@@ -3,16 +3,16 @@
 For quantum q of layer ℓ, at every token, with embedded stream h0:
 
     h_q = h0 + Σ messages of selected parents            all of earlier layers
-    c_q = causal read of LN(h_q), one head of the layer  queries and keys of low rank, no way out but writers;
-                                                         rotary where the source's positions are
+    c_q = causal read of LN(h_q), one head of the layer  low-rank queries and keys, read only by gates and writers;
+                                                         rotary if the source's positions are
     g_q = 1[w·LN(h_q) + u·c_q + b > 0]                   the gate
     s_w = a_w·LN(h_q) + k_w·c_q + b_w                    each writer w of q; γ_w = 1[s_w > threshold], φ_w = s_w
     m_q = existence_q g_q Σ_w γ_w φ_w v_w                the message; v_w has length one
 
 The update of layer ℓ is the sum of its quanta's messages; logits are the source's own readout of h0 + all updates.
-Existence says how far a quantum is acquired at the replayed checkpoint: 1 in the finished model. Gates, writers
-and channels are hard in the forward pass and soft in the backward pass. The quanta of one layer are computed at
-once.
+Existence is the degree to which a quantum is acquired at the replayed checkpoint: 1 in the finished model. Gates,
+writers and channels are hard in the forward pass and soft in the backward pass. The quanta of one layer are
+computed at once.
 """
 
 import itertools
@@ -42,8 +42,9 @@ from quantascope.tasks.events import Events
 class RecoveredConfig(Config):
     """Shape of a recovered Q-model; layers and quanta come from the factors.
 
-    With `gate_gradients`, reconstruction and predictions also teach the gates; the paper detaches them. Its own
-    initialisation has the scales of its code: gates do not see what is read, and every writer sees its plain sum.
+    With `gate_gradients`, reconstruction and predictions also train the gates; the paper detaches them. The
+    `paper` initialisation uses the scales of the paper's code: gates ignore the read, and every writer gets its
+    plain sum.
     """
 
     LATER: ClassVar[tuple[str, ...]] = ("initialization",)
@@ -62,8 +63,8 @@ class RecoveredConfig(Config):
 class RecoveredExecution:
     """One forward pass over the valid tokens, quanta in their order.
 
-    `gate` are logits; `active` and `opened` are gates and writers as executed, a writer being closed where its
-    gate is. `activity` is the size of what each writer wrote.
+    `gate` are logits; `active` and `opened` are gates and writers as executed; a writer is closed if its gate is.
+    `activity` is the size of each writer's output.
     """
 
     logits: Float[Tensor, "events vocabulary"]
@@ -122,7 +123,7 @@ class RecoveredQModel(nn.Module):
 
     @torch.no_grad()
     def _initialise_as_authors(self) -> None:
-        """Normal weights on the stream; of what is read gates see nothing, and writers the sum."""
+        """Gaussian weights on the stream; gates ignore the read, and writers get its sum."""
         width = self.interface.width
         for own, of_read in ((self.gate, 0.0), (self.score, 1.0)):
             own[:, :width].normal_(std=1 / math.sqrt(width))
@@ -132,22 +133,22 @@ class RecoveredQModel(nn.Module):
 
     @property
     def parameter_count(self) -> int:
-        """Parameters with those taken from the source; the selection of channels is not counted."""
+        """Number of parameters, including those taken from the source, without the channel logits."""
         return sum(parameter.numel() for parameter in self.parameters()) - self.channels.logit.numel()
 
     @property
     def writers(self) -> int:
-        """How many writers there are."""
+        """Number of writers."""
         return len(self.layers) * self.config.writers
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of each quantum its layer, and its number within it."""
+        """A name for each quantum: its layer, and its number within it."""
         return tuple(f"L{layer}.Q{self.layers[:place].count(layer)}" for place, layer in enumerate(self.layers))
 
     @property
     def writer_names(self) -> tuple[tuple[str, ...], ...]:
-        """Of each quantum the names of its writers, which are numbered within the layer."""
+        """The names of each quantum's writers, which are numbered within the layer."""
         own = range(self.config.writers)
         first = [self.config.writers * int(name.rpartition("Q")[2]) for name in self.names]
         return tuple(tuple(f"{name}.W{at + i}" for i in own) for name, at in zip(self.names, first, strict=True))
@@ -159,7 +160,7 @@ class RecoveredQModel(nn.Module):
 
     @property
     def directions(self) -> Float[Tensor, "quanta writers width"]:
-        """What each writer writes, of length one."""
+        """The unit direction of each writer."""
         return nn.functional.normalize(self.direction, dim=-1)
 
     def forward(self, events: Events) -> Float[Tensor, "events vocabulary"]:
@@ -175,7 +176,7 @@ class RecoveredQModel(nn.Module):
         frozen_channels: bool = False,
         surgery: Surgery = NO_SURGERY,
     ) -> RecoveredExecution:
-        """A forward pass; at an earlier checkpoint with its interface and existence, or under surgery."""
+        """A forward pass, optionally with an earlier checkpoint's interface and existence, or under surgery."""
         grid, interface = grid_of(events), interface or self.interface
         start = interface.embed(grid)
         channels, probability = self.channels(), self.channels.probability
@@ -191,11 +192,11 @@ class RecoveredQModel(nn.Module):
             state = routed_stream(start, channels[which, : which.start], received)
             gate, score = self._gates_and_scores(state, block, which, grid)
             active = surgery.on_gates(straight_through(gate > 0, gate.sigmoid()), which)
-            told = active if self.config.gate_gradients else active.detach()
+            gating = active if self.config.gate_gradients else active.detach()
             soft = ((score - self.config.threshold) / self.config.bandwidth).sigmoid()
             jump = surgery.on_writers(straight_through(score > self.config.threshold, soft), which)
-            message = gated_message(told * exists[which, None], jump * score) @ directions[which]
-            opened = jump * told.detach()[:, :, None]
+            message = gated_message(gating * exists[which, None], jump * score) @ directions[which]
+            opened = jump * gating.detach()[:, :, None]
             activity = (opened * score * exists[which, None, None]).detach()
             parts.append((gate, active, opened, activity))
             messages.append(message)
@@ -209,7 +210,7 @@ class RecoveredQModel(nn.Module):
     def _gates_and_scores(
         self, state: Float[Tensor, "_ tokens width"], block: int, which: slice, grid: Grid
     ) -> tuple[Float[Tensor, "quanta tokens"], Float[Tensor, "quanta tokens writers"]]:
-        """Gate logits and writers' scores of a layer's quanta; where all read one stream, it is read once."""
+        """Gate logits and writer scores of a layer's quanta; a stream shared by all quanta is read once."""
         normed = nn.functional.layer_norm(state, state.shape[-1:])
         seen = torch.cat([normed, self._read(normed, block, grid)], -1)
         weight = torch.cat([self.gate[which], self.score[which]], -1)
@@ -224,7 +225,7 @@ class RecoveredQModel(nn.Module):
     def _read(
         self, normed: Float[Tensor, "streams tokens width"], block: int, grid: Grid
     ) -> Float[Tensor, "streams tokens value"]:
-        """What each stream reads from its own tokens so far, through the layer's head."""
+        """The values that each stream reads from its tokens so far, through the layer's head."""
         streams = len(normed)
         examples, length, _ = grid.all_rows.bias.shape
         projected = normed @ self.read[block]
@@ -234,14 +235,14 @@ class RecoveredQModel(nn.Module):
         base = self.interface.config.rotary
         if base is not None:
             query, key = rotated(query, base), rotated(key, base)
-        # What a token may see is the same in every example, so the bias is one matrix, never copied.
+        # The causal mask is the same in every example, so the bias is one matrix, never copied.
         bias = grid.all_rows.bias[:1].expand(streams * examples, -1, -1)
         read = read_memory(query, key, value, bias)
         return selected_rows(read.reshape(streams, examples * length, -1), grid.slot, dim=1)
 
 
 _DIRECTION = 0.02
-"""Of a writer's direction in the paper's code; short ones turn faster."""
+"""Initial norm of a writer's direction in the paper's code; shorter directions turn faster."""
 
 
 def _uniform(*shape: int, fan_in: int) -> Tensor:

@@ -1,8 +1,7 @@
-"""One input under interventions, all at once: what both models predict before and after, token by token.
+"""Predictions of both models on one input, token by token, before and after joint interventions.
 
-The tokens are those that the Q-model says without any intervention, so that every step has the prefix of the same
-step of its trace. Messages that are replaced are those of a donor: the first example of the causal panel with as
-long a prompt and output.
+The tokens are the Q-model's output without interventions, so that every step has the same prefix as in its trace.
+Replaced messages come from a donor: the first example of the causal panel with equal prompt and output lengths.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +24,7 @@ from quantascope.tasks.events import Events
 
 @dataclass(frozen=True)
 class Prediction:
-    """The most probable tokens, and the probability of the token of the step."""
+    """The most probable tokens, and the probability of the step's token."""
 
     top: tuple[tuple[str, float], ...]
     probability: float
@@ -33,7 +32,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class PreviewStep:
-    """One token; `gates` are open under the interventions. `source_after` is None without a counterpart."""
+    """One step, with the gates open under the interventions; `source_after` is None without a counterpart."""
 
     token: str
     gates: tuple[Unit, ...]
@@ -45,9 +44,9 @@ class PreviewStep:
 
 @dataclass(frozen=True)
 class Preview:
-    """The steps of an input; `right` tells whether its tokens are the right answer, as far as it is known.
+    """The steps of an input; `right` is whether its tokens are the right answer, or None if that is unknown.
 
-    `note` says why the source has no counterpart to the interventions, where it has none.
+    `note` explains why the source has no counterpart to the interventions, if so.
     """
 
     input: str
@@ -67,9 +66,9 @@ class Preview:
 def preview(
     run: RecoveredRun, text: str, units: Sequence[str], descriptions: Mapping[str, str] | None = None
 ) -> Preview:
-    """Make the interventions that are asked for together, as in `ablate L0.Q1`, while one input is answered."""
+    """Answer one input under all given interventions together, such as `ablate L0.Q1`."""
     if not units:
-        raise InvalidConfig("no intervention is asked for; name some, as in ablate L0.Q1")
+        raise InvalidConfig("no intervention is given; name some, as in ablate L0.Q1")
     model, words, asked = run.model, run.source.sequence_task.vocabulary, Asked.of(run, text)
     output, donor = asked.answered(run, model), None
     events = Events.of([asked.prompt], [output])
@@ -119,13 +118,13 @@ def _prediction(probability: Tensor, token: int, words: tuple[str, ...]) -> Pred
 def _note(run: RecoveredRun, plans: Sequence[Planned]) -> str | None:
     """Why the source has no counterpart to these interventions, if it has none."""
     if any(plan.quantum is None for plan in plans):
-        return "Messages and channels are the Q-model's own: the network has no counterpart to them."
+        return "Messages and channels exist only in the Q-model; the network has no counterpart."
     layers = {run.model.layers[plan.quantum] for plan in plans if plan.quantum is not None}
-    return None if len(layers) == 1 else "In the network, units of one layer can be broken at a time."
+    return None if len(layers) == 1 else "In the network, only units of one layer can be changed at a time."
 
 
 def _donor(run: RecoveredRun, events: Events) -> tuple[Events, str]:
-    """Another example with as long a prompt and output, and its prompt."""
+    """Another example of equal prompt and output length, and its prompt."""
     panel = run.source.events(panel_for(run.source, "causal"))
     outputs = torch.bincount(panel.example, minlength=len(panel))
     alike = (panel.length == events.length[0]) & (outputs == events.count)
@@ -135,4 +134,4 @@ def _donor(run: RecoveredRun, events: Events) -> tuple[Events, str]:
         if not torch.equal(other.tokens, events.tokens):
             prompt = other.tokens[0, : int(other.position[0]) + 1].tolist()
             return other, " ".join(words[token] for token in prompt)
-    raise InvalidConfig("no other example has as long a prompt and output, so that no message can be replaced")
+    raise InvalidConfig("no other example has the same prompt and output length, so messages cannot be replaced")

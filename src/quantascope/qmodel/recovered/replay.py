@@ -1,4 +1,4 @@
-"""A source and its factors, replayed: what the source does at each checkpoint on the inputs, computed once."""
+"""Checkpoint replay: the source's outputs at each checkpoint on the inputs, computed once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from quantascope.tasks.events import Events
 from quantascope.training.footprint import check_training, count_parameters
 
 _BYTES_OF_A_PROMPT = 300
-"""Of a short list of tokens."""
+"""Largest length of a short list of tokens."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class CheckpointReplay:
 
     @classmethod
     def of(cls, source: Source, factors: Factors) -> "CheckpointReplay":
-        """Refused without factors, or without checkpoints to replay."""
+        """Raises if there are no factors, or no checkpoints to replay."""
         if not len(factors):
             raise InvalidConfig(
                 f"the factorization of {source.folder} has no factors; lower the threshold: "
@@ -44,12 +44,12 @@ class CheckpointReplay:
         _ = source.sequence_task
         if not source.replay_steps:
             raise InvalidConfig(
-                f"{source.folder} kept no checkpoints to replay; train it anew with --set replays=200"
+                f"{source.folder} has no checkpoints to replay; train it again with --set replays=200"
             )
         events = source.events().count
         if factors.supports.shape[1] != events:
             raise DamagedArtefact(
-                f"the factors cover {factors.supports.shape[1]} events and the source trains on {events}; "
+                f"the factors cover {factors.supports.shape[1]} events but the source trains on {events}; "
                 f"run {source.command('discover')} again"
             )
         return cls(source, factors)
@@ -65,17 +65,19 @@ class CheckpointReplay:
         return torch.from_numpy(self.factors.supports.copy()).to(self.source.device)
 
     def existence(self, step: int) -> Float[Tensor, " quanta"]:
-        """How much of each curve's mass lies before a step."""
+        """The share of each curve's mass before a step."""
         curves = np.pad(self.factors.cumulative, ((0, 0), (1, 0)))
         share = [np.interp(step, self.source.steps, curve) for curve in curves]
         return torch.tensor(share, dtype=torch.float32).to(self.source.device)
 
     def check(self, config: RecoveredFit) -> None:
-        """Refuse more parts than there are examples, and replays or a pool that do not fit into memory."""
+        """Raise if there are more parts than examples, or if replays or the pool do not fit into memory."""
         events, source, pool = self.source.events(), self.source.model(), config.pool
         device = self.source.device
         if config.parts > len(events):
-            raise InvalidConfig(f"{len(events)} examples do not make parts={config.parts}; ask for fewer parts")
+            raise InvalidConfig(
+                f"{len(events)} examples cannot be split into parts={config.parts}; use fewer parts"
+            )
         shape, optimizer = config.model, config.training.optimizer
         size = f"a Q-model of writers={shape.writers}, rank={shape.rank}, value={shape.value}"
         kept_of_a_quantum = 2 * (shape.writers + shape.rank) + shape.value
@@ -104,7 +106,7 @@ class CheckpointReplay:
         )
 
     def all(self, pool: Pool, parts: int, seed: int) -> list[ReplayedCheckpoint]:
-        """Every replayed step on the training inputs and its own share of the pool, each in so many parts."""
+        """Every replayed step on the training inputs and on its share of the pool, split into parts."""
         examples = _examples(self.source.events())
         labels = self.supports.split(torch.bincount(self.source.events().example).tolist(), 1)
         drawn = pool_prompts(self.source, pool, seed) if pool.inputs else []
@@ -133,12 +135,12 @@ class CheckpointReplay:
     def _continued(
         self, prompts: Sequence[Sequence[int]], speaker: ResidualModel
     ) -> list[tuple[list[int], list[int]]]:
-        """Prompts with the speaker's own answers, none longer than the longest answer that was trained on."""
+        """Prompts with a model's own answers, at most as long as the longest training answer."""
         task = self.source.sequence_task
         end, longest = task.token[task.end], int(self.source.events().index.max()) + 1
         said = decode(speaker, prompts, end=end, limit=longest, padding=task.padding) if prompts else []
         return [
-            # A speaker that says padding is made to stop.
+            # A model that emits padding is made to stop.
             (list(prompt), [end if token == task.padding else token for token in output])
             for prompt, output in zip(prompts, said, strict=True)
         ]
@@ -160,7 +162,7 @@ def pool_prompts(source: Source, pool: Pool, seed: int) -> list[list[int]]:
     task = source.sequence_task
     if task.pool is None:
         raise InvalidConfig(
-            f"the task of {source.folder} has no pool of further inputs; give it SequenceTask(…, pool=…), or fit "
+            f"the task of {source.folder} has no pool of inputs; give it SequenceTask(…, pool=…), or fit "
             "with the faithful preset, which needs none"
         )
     return task.prompts(task.pool(pool.numbers, seed))

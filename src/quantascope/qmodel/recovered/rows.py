@@ -1,4 +1,4 @@
-"""Rows of packed tokens, each taken at most once, so that their gradient is written in place and never summed."""
+"""Selects distinct rows of packed tokens, so that their gradient is written in place instead of summed."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class _SelectedRows(torch.autograd.Function):
 def selected_rows(
     tokens: Float[Tensor, "..."], rows: Int[Tensor, " rows"], *, dim: int = 0
 ) -> Float[Tensor, "..."]:
-    """Distinct rows along a dimension; several times faster to differentiate than an index that may repeat.
+    """Distinct rows along a dimension; differentiates several times faster than indexing that allows repeats.
 
     >>> tokens = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     >>> torch.autograd.grad(selected_rows(tokens, torch.tensor([2, 0])).sum(), tokens)[0]

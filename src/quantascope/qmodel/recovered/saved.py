@@ -1,7 +1,7 @@
 """`QModel`: a recovered Q-model that runs without its source.
 
-qmodel.safetensors   all of it: weights, embeddings and readout of the source, quanta, channels and vocabulary
-qmodel.json          the same without the weights, for people; nothing reads it
+qmodel.safetensors   the whole model: weights, the source's embeddings and readout, quanta, channels, vocabulary
+qmodel.json          a readable description without weights; it is never loaded
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ WEIGHTS, ABOUT = "qmodel.safetensors", "qmodel.json"
 
 @dataclass(frozen=True, eq=False)
 class QModel:
-    """A Q-model with the symbols that it speaks.
+    """A Q-model with its vocabulary.
 
     >>> import tempfile
     >>> symbols = ("PAD", "BOS", "SEP", "EOS", "1", "one")
@@ -46,7 +46,7 @@ class QModel:
         known = self.model.interface.vocabulary
         if len(self.vocabulary) != known:
             raise RunMismatch(
-                f"the Q-model reads {known} symbols and the vocabulary has {len(self.vocabulary)}; "
+                f"the Q-model reads {known} symbols but the vocabulary has {len(self.vocabulary)}; "
                 "load it with its own vocabulary"
             )
 
@@ -55,9 +55,9 @@ class QModel:
         return self.model(events)
 
     def decode(self, prompt: Sequence[str], *, end: str = "EOS") -> list[str]:
-        """The greedy continuation of a prompt, with its end where it comes to one."""
+        """The greedy continuation of a prompt, including the end token if it is reached."""
         if isinstance(prompt, str):
-            raise InvalidConfig(f"'{prompt}' is a text; give its symbols, as in {['BOS', *prompt, 'SEP']}")
+            raise InvalidConfig(f"'{prompt}' is a string; give a list of symbols, as in {['BOS', *prompt, 'SEP']}")
         unknown = [symbol for symbol in (*prompt, end) if symbol not in self.vocabulary]
         if unknown:
             raise InvalidConfig(
@@ -76,7 +76,7 @@ class QModel:
         return [self.vocabulary[token] for token in output]
 
     def save(self, folder: Path, *, made_by: str) -> None:
-        """Write the Q-model, and its description for people."""
+        """Save the Q-model and its readable description."""
         about = _described(self.model, self.vocabulary)
         write_json(folder / ABOUT, {"kind": KIND, "made_by": made_by, **about})
         save_model(folder / WEIGHTS, self.model, kind=KIND, about=about, made_by=made_by)
@@ -85,7 +85,7 @@ class QModel:
     def load(
         cls, folder: Path | str, *, vocabulary: tuple[str, ...] | None = None, made_by: str | None = None
     ) -> "QModel":
-        """Read a Q-model, of a given vocabulary and config if these are given."""
+        """Load a Q-model; raises if its vocabulary or config differs from the given one."""
         file = Path(folder) / WEIGHTS
         if not file.exists():
             raise DamagedArtefact(f"{folder} holds no Q-model; make one with quantascope fit RUN")
@@ -93,8 +93,8 @@ class QModel:
         symbols = tuple(about["vocabulary"])
         if vocabulary is not None and symbols != vocabulary:
             raise RunMismatch(
-                f"the Q-model in {folder} speaks another vocabulary of {len(symbols)} symbols, not "
-                f"the {len(vocabulary)} asked for; use the Q-model of this task"
+                f"the Q-model in {folder} has another vocabulary of {len(symbols)} symbols, not the "
+                f"expected {len(vocabulary)}; use the Q-model of this task"
             )
         return cls(model, symbols)
 

@@ -1,4 +1,4 @@
-"""What the units of a Q-model do in its source.
+"""Measures the effects of a Q-model's units in its source.
 
 For each writer w of layer ℓ, with unit direction v and activity α at each token:
 
@@ -28,12 +28,12 @@ from quantascope.tasks.events import Events
 
 KINDS = ("message", "component", "random_direction", "random_events")
 LEAST_EVENTS = 20
-"""A writer that writes at fewer events tells nothing by itself."""
+"""Fewest events at which a writer must write to get a correlation of its own."""
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """For each writer and event at which it writes, the predicted change of NLL and those in the source."""
+    """For each writer and event at which it writes, the predicted change of NLL and the changes in the source."""
 
     writer: Int[np.ndarray, " pairs"]
     predicted: Float[np.ndarray, " pairs"]
@@ -45,12 +45,12 @@ class Comparison:
 
     def rank_correlation(self, kind: str) -> float:
         """Spearman correlation over all pairs."""
-        from scipy import stats  # here, for it takes long to import
+        from scipy import stats  # imported here because it is slow to import
 
         return _correlation(stats.rankdata(self.predicted), stats.rankdata(self.found[kind]))
 
     def within_writers(self, kind: str) -> float:
-        """Mean over writers of the correlation over their own events."""
+        """Mean over writers of the correlation over each writer's events."""
         each = [
             _correlation(self.predicted[own], self.found[kind][own])
             for own in (self.writer == writer for writer in np.unique(self.writer))
@@ -72,7 +72,7 @@ def _correlation(one: Float[np.ndarray, " pairs"], other: Float[np.ndarray, " pa
 
 @torch.no_grad()
 def compare(model: RecoveredQModel, source: ResidualModel, events: Events, *, seed: int = 0) -> Comparison:
-    """Silence every writer in the Q-model and take away what it wrote in the source."""
+    """Silence every writer in the Q-model, and subtract its output in the source."""
     events = events.to(device_of(model))
     ours, theirs = model.run(events), source.run(events)
     stream = torch.stack([theirs.stream, *theirs.updates]).cumsum(0)
@@ -119,7 +119,7 @@ def _nll(logits: Tensor, events: Events) -> Tensor:
 def source_effect(
     model: RecoveredQModel, source: ResidualModel, events: Events, surgery: Surgery, quantum: int
 ) -> Effect:
-    """What an intervention on a quantum does in the source: the change of its message is put on the stream."""
+    """The effect in the source of changing a quantum's message: the change is added to the stream."""
     there = events.to(device_of(model))
     before, after = source_logits(model, source, there, surgery, model.layers[quantum])
     still, right = ((logits.argmax(-1) == there.target).long() for logits in (after, before))
@@ -131,7 +131,7 @@ def source_effect(
 def source_logits(
     model: RecoveredQModel, source: ResidualModel, events: Events, surgery: Surgery, layer: int
 ) -> tuple[Float[Tensor, "events vocabulary"], Float[Tensor, "events vocabulary"]]:
-    """Logits of the source before and after what surgery changes in a layer's messages is added behind it."""
+    """Logits of the source before and after adding the change of a layer's messages to its output."""
     own = [place for place, at in enumerate(model.layers) if at == layer]
     change = (model.run(events, surgery=surgery).message - model.run(events).message)[own].sum(0)
     theirs = source.run(events)

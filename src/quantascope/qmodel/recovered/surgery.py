@@ -16,11 +16,11 @@ from quantascope.runs.errors import InvalidConfig
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Surgery:
-    """What is changed.
+    """The changes of an intervention.
 
     `cut` marks channels (children by parents) that carry nothing; `received` replaces the messages that children
-    get by others, those of `senders` alone if these are given; `gates` forces the gate of a quantum to be open or
-    closed on every token; `silenced` marks writers (quanta by writers) that write nothing.
+    get, only from `senders` if these are given; `gates` forces the gate of a quantum to be open or closed on every
+    token; `silenced` marks writers (quanta by writers) that write nothing.
     """
 
     cut: Bool[Tensor, "quanta quanta"] | None = None
@@ -30,7 +30,7 @@ class Surgery:
     silenced: Bool[Tensor, "quanta writers"] | None = None
 
     def __or__(self, other: "Surgery") -> "Surgery":
-        """Both at once; at most one may replace messages."""
+        """Combine two surgeries; at most one may replace messages."""
         if self.received is not None and other.received is not None:
             raise InvalidConfig("messages are replaced twice; replace those of one quantum, or all")
         source = self if self.received is not None else other
@@ -43,13 +43,13 @@ class Surgery:
         )
 
     def on_channels(self, channels: Float[Tensor, "quanta quanta"]) -> Float[Tensor, "quanta quanta"]:
-        """The channels that are left."""
+        """The channels without those that are cut."""
         return channels if self.cut is None else channels.masked_fill(self.cut, 0.0)
 
     def on_messages(
         self, messages: list[Float[Tensor, "_ tokens width"]]
     ) -> list[Float[Tensor, "_ tokens width"]]:
-        """What children receive instead of these messages, one tensor for each earlier layer."""
+        """The messages that children receive in place of the given ones, one tensor for each earlier layer."""
         if self.received is None or not messages:
             return messages
         sizes = [len(one) for one in messages]
@@ -59,7 +59,7 @@ class Surgery:
         return list(received.split(sizes))
 
     def on_gates(self, active: Float[Tensor, "_ tokens"], which: slice) -> Float[Tensor, "_ tokens"]:
-        """Gates of a range of quanta as they are executed."""
+        """The gates of a range of quanta after the intervention."""
         if not self.gates:
             return active
         active = active.clone()
@@ -71,7 +71,7 @@ class Surgery:
     def on_writers(
         self, opened: Float[Tensor, "_ tokens writers"], which: slice
     ) -> Float[Tensor, "_ tokens writers"]:
-        """Writers of a range of quanta as they are executed."""
+        """The writers of a range of quanta after the intervention."""
         return opened if self.silenced is None else opened.masked_fill(self.silenced[which, None], 0.0)
 
 

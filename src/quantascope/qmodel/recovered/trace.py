@@ -1,4 +1,4 @@
-"""A Q-model at work: the greedy naming of one number, token by token, beside its source."""
+"""Traces the greedy output of a Q-model on one input, token by token, next to its source."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -19,7 +19,7 @@ TOP = 3
 
 @dataclass(frozen=True)
 class Unit:
-    """A quantum or writer that is active: its name, what it wrote (its executed activity), and its description."""
+    """An active quantum or writer: its name, its executed activity, and its description."""
 
     name: str
     activity: float
@@ -30,7 +30,7 @@ class Unit:
 class Step:
     """One emitted token.
 
-    A channel is used where its parent wrote something at this token and its child is active.
+    A channel is used if its parent writes at this token and its child is active.
     """
 
     token: str
@@ -63,7 +63,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a person types: the tokens that ask, the right answer if it is known, the longest output to expect."""
+    """A parsed user input: its prompt tokens, the right answer if known, and the longest output to expect."""
 
     prompt: list[int]
     right: tuple[str, ...] | None
@@ -71,7 +71,7 @@ class Asked:
 
     @classmethod
     def of(cls, run: RecoveredRun, text: str) -> "Asked":
-        """As the task of the source reads it."""
+        """Parse a text as the source's task does."""
         task = run.source.sequence_task
         asked = task.parse(text)
         prompt, right = task.prompt_tokens(asked), task.right_answer(asked)
@@ -79,7 +79,7 @@ class Asked:
         return cls(prompt, right, max(min(task.positions - len(prompt), longest), 1))
 
     def answered(self, run: RecoveredRun, model: Predictor) -> list[int]:
-        """The greedy output of one of the models."""
+        """The greedy output of a model."""
         task = run.source.sequence_task
         (output,) = decode(model, [self.prompt], end=task.token[task.end], limit=self.limit, padding=task.padding)
         return output
@@ -87,7 +87,7 @@ class Asked:
 
 @torch.no_grad()
 def trace(run: RecoveredRun, text: str, descriptions: Mapping[str, str] | None = None) -> Trace:
-    """Run the Q-model on what a person types and write down what was active; `descriptions` are by unit."""
+    """Run the Q-model on a text and record its active units; `descriptions` maps units to texts."""
     words, model, source = run.source.sequence_task.vocabulary, run.model, run.source.model()
     asked = Asked.of(run, text)
     right, output, theirs = asked.right, asked.answered(run, model), asked.answered(run, source)
@@ -122,21 +122,21 @@ def trace(run: RecoveredRun, text: str, descriptions: Mapping[str, str] | None =
 
 @dataclass(frozen=True, eq=False)
 class Active:
-    """What was active in one forward pass, by row."""
+    """The active units of one forward pass, by row."""
 
     done: RecoveredExecution
     model: RecoveredQModel
     descriptions: Mapping[str, str]
 
     def gates(self, row: int) -> tuple[Unit, ...]:
-        """The quanta whose gate is open, with the size of their message."""
+        """The quanta with an open gate, with the norm of their message."""
         return tuple(
             self._unit(self.model.names[quantum], float(self.done.message[quantum, row].norm()))
             for quantum in self._open(row)
         )
 
     def writers(self, row: int) -> tuple[Unit, ...]:
-        """The writers that write, with the size of what they write."""
+        """The active writers, with the size of their output."""
         wrote = self.done.activity[:, row]
         return tuple(
             self._unit(self.model.writer_names[quantum][writer], float(wrote[quantum, writer]))
@@ -144,7 +144,7 @@ class Active:
         )
 
     def channels(self, row: int) -> tuple[tuple[str, str], ...]:
-        """The channels whose parent writes something and whose child is active."""
+        """The channels with a writing parent and an active child."""
         active, wrote, names = self._open(row), self.done.activity[:, row], self.model.names
         return tuple(
             (names[edge.parent], names[edge.child])

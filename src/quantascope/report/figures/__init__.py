@@ -1,4 +1,4 @@
-"""Figures of runs: what was found, and what a Q-model did."""
+"""Figures of runs: discoveries, traces and interventions."""
 
 import io
 import re
@@ -17,7 +17,7 @@ from quantascope.runs.run_directory import locked
 
 
 def save_figure(figure: Figure, file: Path) -> None:
-    """Write a figure as a picture and, beside it, as vectors."""
+    """Save a figure as PNG and as a vector file."""
     legible(figure)
     for suffix in (".svg", ".png"):
         buffer = io.BytesIO()
@@ -33,7 +33,7 @@ def write_trace(followed: Trace, file: Path) -> Path:
 
 
 def trace_file(folder: Path, text: str) -> Path:
-    """Where the figure of a trace is kept; the name holds nothing of the input that a file system would mind."""
+    """The file of a trace's figure, with a name that is safe for any file system."""
     kept = re.sub(r"[^A-Za-z0-9+-]+", "-", text)[:40].strip("-") or "input"
     apart = "" if kept == text else f"-{fingerprint(text)[:6]}"
     return folder / f"trace-{kept}{apart}.png"

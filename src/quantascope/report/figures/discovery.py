@@ -1,4 +1,4 @@
-"""The figure of a discovery: when quanta were acquired, which events they cover, and in what order they came."""
+"""The figure of a discovery: acquisition curves, supports, and order of acquisition."""
 
 from collections import Counter
 
@@ -14,11 +14,11 @@ from quantascope.report.text import plain
 from quantascope.semantics.token_properties import token_class
 
 LAYER_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY)
-"""Vermillion is the held-out improvement."""
+"""Colours of the layers; vermillion is reserved for the held-out improvement."""
 MOST_WORDS = 45
-"""More words than this cannot be read side by side; then events stand by class of token."""
+"""Largest number of words on the event map; with more, events are grouped by token class."""
 LONGEST_WORD = 18
-"""Letters of a word below the map; longer ones would take the height of the map itself."""
+"""Largest number of letters of a word below the map."""
 
 
 def draw(found: Discovery) -> Figure:
@@ -61,7 +61,7 @@ def acquisition_panel(axes: Axes, found: Discovery, *, letter: str) -> None:
 
 
 def time_panel(axes: Axes, discoveries: list[Discovery], values: np.ndarray, label: str, *, letter: str) -> None:
-    """When each factor was acquired against one of its properties."""
+    """Acquisition time of each factor against one of its properties."""
     steps = np.concatenate([found.acquired for found in discoveries])
     layers = np.concatenate([found.factors.layer for found in discoveries])
     names = discoveries[0].trained.layers
@@ -76,7 +76,7 @@ def time_panel(axes: Axes, discoveries: list[Discovery], values: np.ndarray, lab
 
 
 def map_panel(axes: Axes, found: Discovery, *, letter: str) -> None:
-    """Which words' events are in which support, the earliest quantum on top."""
+    """The share of each word's events in each support, the earliest quantum on top."""
     labels, by = shown_labels(found)
     words = list(dict.fromkeys(labels))
     order = np.lexsort((found.factors.layer, found.acquired))
@@ -94,7 +94,7 @@ def map_panel(axes: Axes, found: Discovery, *, letter: str) -> None:
 
 
 def shown_labels(found: Discovery) -> tuple[list[str], str]:
-    """A label for every event, and what it is: the word itself, or its class where there are too many words."""
+    """A label for every event, and its kind: the word, or its class if there are too many words."""
     words = [plain(word, LONGEST_WORD) for word in found.labels]
     if len(set(words)) <= MOST_WORDS:
         return words, "label"
@@ -107,12 +107,12 @@ def shown_labels(found: Discovery) -> tuple[list[str], str]:
 
 
 def map_height(quanta: int) -> float:
-    """Inches in which the names of so many quanta stand one below the other."""
+    """Height in inches for the names of `count` quanta."""
     return max(3.8, 1.2 + 0.17 * quanta)
 
 
 def _legend_below(axes: Axes) -> None:
-    """A legend that covers nothing of what is drawn."""
+    """Add a legend that does not cover any data."""
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, handletextpad=0.4)
 
 

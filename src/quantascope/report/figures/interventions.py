@@ -1,4 +1,4 @@
-"""Figure of interventions: what each costs in the Q-model and in its source."""
+"""Figure of interventions: the effect of each in the Q-model and in its source."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -9,7 +9,7 @@ from quantascope.report.text import plain
 
 
 def draw(done: Interventions) -> Figure:
-    """The rise of the NLL by intervention, with intervals over examples."""
+    """The increase of the NLL by intervention, with intervals over examples."""
     figure = Figure(figsize=(7.0, 1.4 + 0.32 * len(done.done)))
     axes = figure.add_subplot()
     place = np.arange(len(done.done))

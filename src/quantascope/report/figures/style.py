@@ -1,4 +1,4 @@
-"""How figures look: one palette that survives colour-blindness and print, and axes that read alike."""
+"""The style of figures: one palette that is safe for colour-blindness and print, and uniform axes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,7 +38,7 @@ _SETTINGS: Any = {
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Everything drawn inside looks alike."""
+    """Context manager that applies the style."""
     with mpl.rc_context(_SETTINGS):
         yield
 
@@ -50,12 +50,12 @@ def panels(count: int, *, width: float = 3.5, height: float = 3.0) -> tuple[Figu
 
 
 def title(axes: Axes, letter: str, text: str) -> None:
-    """A panel's letter and what it shows."""
+    """Set a panel's letter and title."""
     axes.set_title(f"$\\bf{{({letter})}}$ {text}")
 
 
 def legible(figure: Figure) -> Figure:
-    """The figure with text that can be drawn, whatever it says: no control characters, no broken formulas."""
+    """Make all text of a figure drawable: no control characters, no invalid formulas."""
     parser = MathTextParser("path")
     for text in figure.findobj(Text):
         assert isinstance(text, Text)
@@ -85,7 +85,7 @@ Quantity = Literal["steps", "probability"]
 
 
 def log_axes(axes: Axes, *, x: Quantity, y: Quantity) -> None:
-    """Logarithmic axes with few, plain labels, for what was plotted before."""
+    """Set logarithmic axes with few, plain labels, after plotting."""
     axes.set(xscale="log", yscale="log")
     for axis, quantity in ((axes.xaxis, x), (axes.yaxis, y)):
         form = "{:,.0f}" if quantity == "steps" else "{:g}"

@@ -1,4 +1,4 @@
-"""Figure of a trace: which gates and writers are active at each emitted token, and what both models predict."""
+"""Figure of a trace: the active gates and writers at each emitted token, and both models' predictions."""
 
 import numpy as np
 from matplotlib.axes import Axes

@@ -1,13 +1,13 @@
-"""Runs a user's code in a forked child, which the parent can end whatever the code does.
+"""Runs a user's code in a forked child process, which the parent can always terminate.
 
 fork       the child has every object of the parent, so that nothing needs to be sent to it
 progress   in shared memory, so that a C loop that never releases the interpreter is noticed too
 limits     seconds without progress, memory beyond what the process has, bytes of output
 result     pickled over a pipe; objects and classes that both processes have are sent by their address
-end        the child writes where it is, then its whole process group is killed
+end        the child writes its stack, then its whole process group is killed
 
-The child runs Python alone: it must not call torch, whose threads do not survive a fork. Where a system has no
-fork, code runs in the process itself and without limits.
+The child runs only Python: it must not call torch, whose threads do not survive a fork. On systems without fork,
+code runs in the same process and without limits.
 
 >>> run_isolated(lambda progress: sum(range(10)), seconds=5.0)
 45

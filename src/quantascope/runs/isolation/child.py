@@ -1,4 +1,4 @@
-"""What happens in a forked child, from the fork to its end."""
+"""The code of a forked child, from the fork to its end."""
 
 import contextlib
 import ctypes
@@ -19,16 +19,16 @@ from quantascope.runs.isolation.progress import Progress
 from quantascope.runs.isolation.results import Shared, sent_error, sent_result
 
 MEMORY = 4 << 30
-"""Bytes that a child may take beyond what its parent has."""
+"""Bytes of memory that a child may use beyond its parent's."""
 ASK = getattr(signal, "SIGUSR1", 0)
-"""The signal at which a child writes where it is, and ends."""
+"""The signal on which a child writes its stack and ends."""
 
 _PRCTL = getattr(ctypes.CDLL(None), "prctl", None) if sys.platform == "linux" else None
 _SET_DEATH_SIGNAL = 1
 
 
 class Pipes(NamedTuple):
-    """Where a child sends its result, what it prints, and where it is when it is ended."""
+    """The pipes of a child: its result, its output, and its stack when it is terminated."""
 
     result: int
     output: int
@@ -36,7 +36,7 @@ class Pipes(NamedTuple):
 
 
 class Heritage(NamedTuple):
-    """What a child needs to know of its parent."""
+    """What a child needs to know about its parent."""
 
     parent: int
     chance: Any
@@ -45,7 +45,7 @@ class Heritage(NamedTuple):
 
 
 def live(work: Callable[[Progress], Any], progress: Progress, pipes: Pipes, heritage: Heritage) -> NoReturn:
-    """Do the work, send its result and end; nothing returns to what the parent was doing."""
+    """Do the work, send its result and exit; this never returns to the parent's code."""
     code = 1
     try:
         _die_with(heritage.parent)
@@ -109,7 +109,7 @@ def _follow(parent: int) -> None:
 
 
 def _leave_the_parent(pipes: Pipes) -> None:
-    """Use no terminal, signal handler or stream of the parent, and leave its garbage alone."""
+    """Detach from the parent's terminal, signal handlers and streams, and freeze its garbage."""
     os.setsid()
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, ASK):
@@ -128,8 +128,8 @@ def _leave_the_parent(pipes: Pipes) -> None:
 
 
 def _bound_memory() -> Callable[[], None]:
-    """Bound the memory from here on; what is returned lifts the bound again, so that an error can be told."""
-    import resource  # not on every system
+    """Limit the memory; returns a function that lifts the limit, so that an error can be reported."""
+    import resource  # not available on every system
 
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[0])
@@ -138,5 +138,5 @@ def _bound_memory() -> Callable[[], None]:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_AS, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
     except (OSError, ValueError):
-        return lambda: None  # a system that does not tell or bound it
+        return lambda: None  # the system cannot read or limit it
     return lambda: resource.setrlimit(resource.RLIMIT_AS, (hard, hard))

@@ -1,4 +1,4 @@
-"""How a child ends without a result, and where it was."""
+"""The ways a child ends without a result, with its location."""
 
 import os
 import re
@@ -30,7 +30,7 @@ def frames_in(dump: str) -> tuple[Frame, ...]:
 
 
 class Ended(Exception):
-    """What the child did, the numbers of its last step, and its frames, innermost first."""
+    """What happened to the child, the numbers of its last step, and its frames, innermost first."""
 
     def __init__(self, what: str, item: int, part: int, frames: tuple[Frame, ...]) -> None:
         super().__init__(what)
@@ -38,15 +38,15 @@ class Ended(Exception):
 
     @property
     def place(self) -> str:
-        """` at FILE:LINE`, the innermost line of the user's code, or nothing where it is not known."""
+        """` at FILE:LINE`, the innermost line of the user's code, or an empty string if unknown."""
         files = [frame for frame in self.frames if not frame.file.startswith(("<", *_LIBRARIES))]
         typed = [frame for frame in self.frames if not frame.file.startswith((*_CHECKERS, *_LIBRARIES))]
         return f" at {(files or typed)[0]}" if files or typed else ""
 
 
 class TimedOut(Ended):
-    """No progress for too long."""
+    """The child made no progress for too long."""
 
 
 class Crashed(Ended):
-    """The child ended by itself: `os._exit`, abort, a segmentation fault."""
+    """The child exited by itself: `os._exit`, abort, a segmentation fault."""

@@ -1,4 +1,4 @@
-"""What a child sends to its parent: a result, or an error.
+"""Serializes the result or the error that a child sends to its parent.
 
 A fork keeps addresses. So objects that the parent has named as shared, and classes that cannot be imported because
 they were made in a function or in a session, are sent by address and are the parent's own.
@@ -33,7 +33,7 @@ class _Raised(NamedTuple):
 
 
 def sent_result(result: Any, shared: Shared) -> bytes:
-    """A result as it is sent; that it can be received is tried here, where the limits hold."""
+    """Serialize a result, and test here, within the limits, that it can be deserialized."""
     try:
         sent = _pickled((None, result), shared)
         _Receiver(io.BytesIO(sent), shared).load()
@@ -43,9 +43,9 @@ def sent_result(result: Any, shared: Shared) -> bytes:
 
 
 def sent_error(error: BaseException, shared: Shared) -> bytes:
-    """An error as it is sent: class, text, and those attributes that can be sent; the others become None.
+    """Serialize an error: class, text, and attributes; attributes that cannot be sent become None.
 
-    An error that is no QuantascopeError is a defect of quantascope, and comes with its traceback.
+    An error that is not a QuantascopeError is a bug in quantascope and includes its traceback.
     """
     if isinstance(error, QuantascopeError):
         attributes = {name: _pickled_or_none(value, shared) for name, value in vars(error).items()}
@@ -68,13 +68,13 @@ def can_be_sent(value: Any) -> bool:
 
 
 def is_whole(received: bytearray) -> bool:
-    """Whether all that was sent has come."""
+    """Whether everything that was sent has arrived."""
     start = _LENGTH.size
     return len(received) >= start and len(received) >= start + _LENGTH.unpack_from(received)[0]
 
 
 def received_result(received: bytearray, shared: Shared) -> Any:
-    """The result that was sent; an error that was sent is raised."""
+    """Deserialize the result; a serialized error is raised."""
     with memoryview(received)[_LENGTH.size :] as sent:
         raised, result = _loaded(sent, shared)
     if raised is None:
@@ -141,7 +141,7 @@ class _Receiver(pickle.Unpickler):
             return self._shared[number]
         self._classes = self._classes or _all_classes()
         if number not in self._classes:
-            raise pickle.UnpicklingError("its class is made anew in every run")
+            raise pickle.UnpicklingError("its class is created again in every run")
         return self._classes[number]
 
 

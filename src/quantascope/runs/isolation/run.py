@@ -1,4 +1,4 @@
-"""`run_isolated`: the parent of a child that runs a user's code, and ends it."""
+"""`run_isolated`: runs a user's code in a child process and terminates it if necessary."""
 
 import contextlib
 import os
@@ -17,17 +17,17 @@ from quantascope.runs.isolation.progress import Progress
 from quantascope.runs.isolation.results import Shared, is_whole, received_result
 
 TIME_LIMIT = "QUANTASCOPE_TIME_LIMIT"
-"""The environment variable that sets the seconds which a user's code may take without progress."""
+"""The environment variable for the seconds that a user's code may take without progress."""
 OUTPUT = 10_000
-"""Bytes of what a child prints that are shown."""
+"""Largest number of bytes of a child's output that are shown."""
 TELLING = 0.5
-"""The part of the limit in which a child that is ended may tell where it is."""
+"""Share of the time limit in which a terminated child may report its location."""
 
 T = TypeVar("T")
 
 
 def time_limit(default: float = 5.0) -> float:
-    """The seconds that a user's code may take without progress: those of QUANTASCOPE_TIME_LIMIT, if it is set."""
+    """The seconds that a user's code may take without progress, from QUANTASCOPE_TIME_LIMIT if it is set."""
     text = os.environ.get(TIME_LIMIT) or str(default)
     try:
         seconds = float(text)
@@ -41,11 +41,11 @@ def time_limit(default: float = 5.0) -> float:
 def run_isolated(
     work: Callable[[Progress], T], *, seconds: float, shared: Iterable[object] = (), quiet: bool = False
 ) -> T:
-    """The result of `work`, computed in a child that is ended after so many seconds without progress.
+    """Run `work` in a child, which is terminated after `seconds` without progress, and return its result.
 
     Objects in `shared` are this process's own in the result as well. A QuantascopeError of the child is raised
-    here with its type and text; TimedOut and Crashed tell that there is no result. What the child prints goes to
-    stderr, unless it is to be quiet.
+    here with its type and text; TimedOut and Crashed mean that there is no result. The child's output goes to
+    stderr, unless `quiet`.
     """
     if not hasattr(os, "fork"):
         return work(Progress())
@@ -79,14 +79,14 @@ class _Child:
             os.close(writing)
 
     def received(self, seconds: float) -> bytearray:
-        """All that the child sends."""
+        """Everything that the child sends."""
         received, seen, idle = bytearray(), self._progress.read(), 0.0
         tick, before = min(seconds / 8, 0.25), time.monotonic()
         while not is_whole(received):
             exit = self._exit()
             came = self._receive(received, tick if exit is None else 0.0)
             now = time.monotonic()
-            idle += min(now - before, 2 * tick)  # a pause of the whole machine is not the child's
+            idle += min(now - before, 2 * tick)  # do not count a pause of the whole machine
             before = now
             if came or self._progress.read() != seen:
                 seen, idle = self._progress.read(), 0.0
@@ -98,7 +98,7 @@ class _Child:
         return received
 
     def end(self) -> None:
-        """End the child and all that it has started, and show what it printed."""
+        """Kill the child and all processes that it started, and show its output."""
         for kill in (os.killpg, os.kill):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 kill(self._pid, signal.SIGKILL)
@@ -111,7 +111,7 @@ class _Child:
             os.close(reading)
 
     def _receive(self, received: bytearray, wait: float) -> bool:
-        """Take what was sent and show what was printed; whether anything was sent."""
+        """Receive the result and show the output; returns whether anything was received."""
         ready = _readable(self._pipes.result, self._pipes.output, wait=wait)
         if self._pipes.output in ready:
             self._printed.add(os.read(self._pipes.output, 1 << 16))
@@ -132,7 +132,7 @@ class _Child:
         return f"ends its process by {signal.Signals(found.si_status).name}"
 
     def _ask(self, seconds: float) -> None:
-        """Let the child write where it is, which ends it, unless it has seen to that."""
+        """Let the child write its stack and end, unless it disabled that."""
         os.kill(self._pid, ASK)
         until = time.monotonic() + seconds
         while self._exit() is None and time.monotonic() < until:
@@ -144,7 +144,7 @@ class _Child:
 
 
 def _readable(*ends: int, wait: float = 0.0) -> set[int]:
-    """Those of some pipes that hold something."""
+    """The pipes that have data."""
     poll = select.poll()
     for end in ends:
         poll.register(end, select.POLLIN)
@@ -156,13 +156,13 @@ def _readable(*ends: int, wait: float = 0.0) -> set[int]:
 
 
 class _Printed:
-    """What a child prints: shown on stderr, up to a limit and without control characters, or not at all."""
+    """The output of a child: shown on stderr, up to a limit and without control characters, or not at all."""
 
     def __init__(self, quiet: bool) -> None:
         self._quiet, self._count, self._last = quiet, 0, "\n"
 
     def add(self, printed: bytes) -> None:
-        """Show some more."""
+        """Show more output."""
         text = printed[: max(OUTPUT - self._count, 0)].decode(errors="replace")
         self._count += len(printed)
         self._show(
@@ -170,7 +170,7 @@ class _Printed:
         )
 
     def close(self) -> None:
-        """End the last line, and tell if not all was shown."""
+        """End the last line, and report if output was cut."""
         self._show("\n" if self._last != "\n" else "")
         if self._count > OUTPUT:
             self._show(f"… {self._count - OUTPUT:,} more bytes that the program prints are not shown\n")
