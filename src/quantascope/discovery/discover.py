@@ -258,8 +258,8 @@ def read_discovery(source: Source) -> Discovery:
     if factors.supports.shape[1] != events or factors.curves.shape[1] != intervals:
         raise DamagedArtefact(
             f"{source.folder / FACTORS} has factors of {factors.supports.shape[1]} events and "
-            f"{factors.curves.shape[1]} intervals, but the field has {events} and {intervals}; find them again with "
-            f"{source.command('discover')}"
+            f"{factors.curves.shape[1]} intervals, but the field has {events} and {intervals}; find them again "
+            f"with {source.command('discover')}"
         )
     return Discovery(source, facts["threshold"], trained, held_out, panel=panel, known=factors)
 
