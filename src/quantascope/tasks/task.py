@@ -126,6 +126,10 @@ class SymbolTask(Task, Protocol):
         """The tokens that ask about an input."""
         ...
 
+    def prompts(self, inputs: Sequence[Any]) -> list[list[int]]:
+        """The tokens that ask about each input."""
+        ...
+
     def right_answer(self, source: Any) -> tuple[str, ...] | None:
         """The symbols of the right output, if it is known."""
         ...

@@ -105,6 +105,10 @@ class TextTask:
         """The tokens that are read."""
         return list(source.prompt)
 
+    def prompts(self, inputs: Sequence[TextExample]) -> list[list[int]]:
+        """The tokens that are read of each example."""
+        return [list(one.prompt) for one in inputs]
+
     def events(self, inputs: Iterable[TextExample]) -> Events:
         """The prediction events of these examples, in their order."""
         inputs = list(inputs)
