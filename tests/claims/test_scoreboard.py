@@ -119,7 +119,7 @@ def test_every_figure_of_the_paper_that_a_claim_covers_is_in_its_committed_resul
     results = read_results(RESULTS)
     for figure in read_paper(RESULTS):
         presets = results.get(figure.claim, {}).values()
-        assert not presets or any(figure.figure in result.figures for result in presets), figure
+        assert not (presets and figure.reach) or any(figure.figure in result.figures for result in presets), figure
 
 
 def test_every_claim_is_described_and_names_a_page():

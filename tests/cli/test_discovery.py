@@ -80,7 +80,7 @@ def test_an_impossible_threshold_or_panel_is_refused(run, capsys):
     assert main(["discover", str(run), "--workers", "1", "--panel", "holdout"]) == 2
     assert "there is no panel 'holdout'" in capsys.readouterr().err
     assert main(["discover", str(run), "--workers", "1", "--memory", "-1"]) == 2
-    assert capsys.readouterr().err == "quantascope: a memory budget of -1  GB is too small; give more than 0\n"
+    assert capsys.readouterr().err == "quantascope: a memory budget of -1 GB is too small; give more than 0\n"
 
 
 def test_a_warning_is_one_line_like_an_error(run, monkeypatch, capsys):

@@ -221,7 +221,7 @@ def test_parts_of_another_measurement_are_refused(sgd, learn, tmp_path, rule):
 def test_parts_of_another_quadrature_are_refused(sgd, tmp_path, monkeypatch):
     measure(sgd, rule="path", parts=tmp_path)
     monkeypatch.setattr(interval_module, "COUNTS", (2, 5, 11))
-    with pytest.raises(RunMismatch, match=r"part of another measurement \(other nodes\); move"):
+    with pytest.raises(RunMismatch, match=r"belongs to another measurement \(different nodes\); move"):
         measure(sgd, rule="path", parts=tmp_path)
 
 

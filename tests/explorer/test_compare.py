@@ -76,7 +76,7 @@ def test_runs_on_other_events_are_shown_without_partners(run, getter, tiny_confi
     source = train_source(config, tmp_path / "addition")
     discover(source, threshold=0.05).save()
     shown = getter(Explorer(open_runs([str(run), str(source.folder)]), ""))("compare", runs="0,1")
-    assert "not trained on the same events" in shown["note"]
+    assert "were trained on different events" in shown["note"]
     assert all(partner is None for one in shown["runs"] for row in one["quanta"] for partner in row["partners"])
     assert all(one["quanta"] and one["losses"] for one in shown["runs"])
 

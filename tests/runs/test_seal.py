@@ -157,7 +157,7 @@ def test_accuracy_is_that_of_its_run_and_of_numbers(tmp_path):
         read_accuracy(tmp_path / "accuracy.json", made_by="two")
     for value in ("much", True, None, [1]):
         write_record(tmp_path / "accuracy.json", {"test_exact": value}, made_by="one")
-        with pytest.raises(DamagedArtefact, match="'test_exact' is no number"):
+        with pytest.raises(DamagedArtefact, match="'test_exact' is not a number"):
             read_accuracy(tmp_path / "accuracy.json", made_by="one")
 
 

@@ -101,7 +101,7 @@ def test_data_are_remembered_and_must_stay_as_they_were(gpt2, tmp_path):
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ('{"prompt": "a:"}\n', "has columns prompt, and no answer; add it"),
+        ('{"prompt": "a:"}\n', "has columns prompt, but no answer; add it"),
         ('{"prompt": "a:", "answer": 3}\n', "row 1 of .* is not a pair of texts"),
         ('{"prompt": "", "answer": "b"}\n', "row 1 of .* has an empty prompt or answer; leave it out"),
         ("not json\n", "holds no JSON lines of prompt and answer"),

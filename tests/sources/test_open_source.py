@@ -84,7 +84,7 @@ def test_pairs_without_an_answer_are_refused(gpt2, refused, tmp_path):
     folder = shutil.copytree(gpt2 / "checkpoints", tmp_path / "checkpoints")
     (tmp_path / "pairs.jsonl").write_text('{"prompt": "a:", "sound": "b"}\n')
     err = refused("discover", folder, "--data", tmp_path / "pairs.jsonl")
-    assert "has columns prompt, sound, and no answer; add it" in err
+    assert "has columns prompt, sound, but no answer; add it" in err
 
 
 @pytest.mark.parametrize("kind", ["bert", "t5", "opt"])

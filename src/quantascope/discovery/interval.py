@@ -172,7 +172,7 @@ class Interval:
         enough = float(allowed_error(torch.stack([before, after], 1).cpu().numpy(), self.tolerance)[0])
         way = {name: value - end[name] for name, value in self.event_losses.parameters(start).items()}
         directions = self._directions(way)
-        found, sizes, credit = list[Tensor](), dict[int, float](), torch.empty(0)
+        found, sizes, credit = list[Tensor](), dict[int, float](), fall
         for rule in range(len(COUNTS)):
             places, weights = nodes(rule)
             for place in places[len(found) :]:

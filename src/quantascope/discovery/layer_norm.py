@@ -56,10 +56,15 @@ class QuickLayerNorm(TorchFunctionMode):
         cudnn_enable: bool = True,
     ) -> Tensor:
         shape = list(normalized_shape)
-        if not torch.is_autocast_enabled(input.device.type):
+        if not _autocasts(input.device.type):
             with suppress(RuntimeError):  # a transform of torch.func refuses it
                 return _LayerNorm.apply(input, weight, bias, shape, eps, self)  # pyright: ignore[reportReturnType]
         return torch.layer_norm(input, shape, weight, bias, eps, cudnn_enable)
+
+
+def _autocasts(device: str) -> bool:
+    """Whether autocast is on for a type of device; some types do not have it."""
+    return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
 
 
 class _LayerNorm(torch.autograd.Function):
