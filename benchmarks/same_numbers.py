@@ -2,6 +2,8 @@
 
     python benchmarks/same_numbers.py record before.json     with the code as it was
     python benchmarks/same_numbers.py check before.json      with the code as it is
+    python benchmarks/same_numbers.py record old.json --code OLD --without real-code --instead "fit source --preset=fit source --recipe"
+        with the code of another checkout, which lacks a claim and calls an option otherwise
 
 Tensors and tables are compared byte by byte and by the file that they are in. Of JSON, every number that was there
 must be there again; words, keys and further numbers may differ. Bits depend on processor and libraries, so both
@@ -13,11 +15,12 @@ import collections
 import hashlib
 import json
 import math
+import os
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,21 +57,34 @@ CLAIMS = [
 ]  # fmt: skip
 
 
-def record() -> dict[str, Any]:
+def record(code: Path, without: Collection[str], instead: Mapping[str, str]) -> dict[str, Any]:
     """The numbers of every command, by what printed or wrote them."""
     commands = {**COMMANDS, **{name: f"reproduce {name} --json" for name in CLAIMS}}
     with tempfile.TemporaryDirectory() as folder:
-        printed = {name: _numbers_printed(name, command, Path(folder)) for name, command in commands.items()}
+        printed = {
+            name: _numbers_printed(name, _spelled(command, instead), Path(folder), code)
+            for name, command in commands.items()
+            if name not in without
+        }
         written = collections.defaultdict(list)
         for name, digest in sorted(_files(Path(folder))):
             written[name].append(digest)
-        return {"printed": printed, "written": written}
+        asked = ["git", "-C", str(code), "rev-parse", "--short", "HEAD"]
+        commit = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+        return {"commit": commit, "printed": printed, "written": written}
 
 
-def _numbers_printed(name: str, command: str, folder: Path) -> list[str]:
+def _spelled(command: str, instead: Mapping[str, str]) -> str:
+    for words, others in instead.items():
+        command = command.replace(words, others)
+    return command
+
+
+def _numbers_printed(name: str, command: str, folder: Path, code: Path) -> list[str]:
     print(name, file=sys.stderr, flush=True)
     asked = [sys.executable, "-m", "quantascope.cli", *command.split()]
-    done = subprocess.run(asked, cwd=folder, capture_output=True, text=True)
+    environment = {**os.environ, "PYTHONPATH": str(code.resolve() / "src")}
+    done = subprocess.run(asked, cwd=folder, env=environment, capture_output=True, text=True)
     if "Traceback" in done.stderr:
         raise SystemExit(f"{command}: {done.stderr}")
     # A command that refuses, refuses before and after.
@@ -123,13 +139,25 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Compare the numbers of every command before and after a change.")
     parser.add_argument("what", choices=("record", "check"))
     parser.add_argument("file", type=Path)
+    parser.add_argument("--code", type=Path, default=Path(__file__).parent.parent, help="a checkout; this one")
+    parser.add_argument("--without", nargs="*", default=[], help="commands and claims that are left out")
+    parser.add_argument(
+        "--instead", nargs="*", default=[], help="WORDS=OTHERS: how that checkout spells a command"
+    )
+    parser.add_argument("--json", type=Path, help="keep what was compared in this file")
     asked = parser.parse_args()
-    now = record()
+    instead = dict(spelling.split("=", 1) for spelling in asked.instead)
+    now = record(asked.code, asked.without, instead)
     if asked.what == "record":
         asked.file.write_text(json.dumps(now, indent=1))
         return 0
-    found = differences(json.loads(asked.file.read_text()), now)
-    print("\n".join(found) or f"{len(now['written'])} files and {len(now['printed'])} outputs are the same")
+    before = json.loads(asked.file.read_text())
+    found = differences(before, now)
+    counts = {"files": sum(map(len, before["written"].values())), "outputs": len(before["printed"])}
+    print("\n".join(found) or f"{counts['files']} files and {counts['outputs']} outputs are the same")
+    if asked.json:
+        kept = {"before": before["commit"], "after": now["commit"], **counts, "differences": found}
+        asked.json.write_text(json.dumps(kept, indent=2) + "\n")
     return 1 if found else 0
 
 
