@@ -110,24 +110,50 @@ def _parse(arguments: list[str] | None) -> Callable[[], int | None]:
     complaint = io.StringIO()
     try:
         with contextlib.redirect_stderr(complaint):
-            return tyro.extras.subcommand_cli_from_dict(
-                {command.__name__: _deferred(command) for command in COMMANDS},
-                prog="quantascope",
-                description="Analyse a network's training as the acquisition of discrete, reusable computations.",
-                args=arguments,
-                config=(tyro.conf.FlagCreatePairsOff,),
-            )
+            return _bound(given)
     except SystemExit as stop:
         if not stop.code:
             raise
         for old in RENAMED_OPTIONS.keys() & given:
             raise InvalidConfig(f"{old} is {RENAMED_OPTIONS[old]} since version 0.2") from None
-        help_of = f"quantascope {asked}" if asked in names else "quantascope"
-        raise InvalidConfig(f"{_complaint(complaint.getvalue())} see {help_of} --help") from None
+        command = asked if asked in names else None
+        said = (command and _unknown_option(command, given)) or _complaint(complaint.getvalue())
+        raise InvalidConfig(f"{said} see {f'quantascope {command}' if command else 'quantascope'} --help") from None
+
+
+def _bound(arguments: list[str]) -> Callable[[], int | None]:
+    """The command with its arguments; exits with a box on stderr if they are wrong."""
+    return tyro.extras.subcommand_cli_from_dict(
+        {command.__name__: _deferred(command) for command in COMMANDS},
+        prog="quantascope",
+        description="Analyse a network's training as the acquisition of discrete, reusable computations.",
+        args=arguments,
+        config=(tyro.conf.FlagCreatePairsOff,),
+    )
+
+
+def _unknown_option(command: str, given: list[str]) -> str | None:
+    """What is said of the first option that a command does not have: who has it, or the nearest of its own."""
+    options = _options(command)
+    named = (argument.partition("=")[0].replace("_", "-") for argument in given if argument.startswith("--"))
+    unknown = next((name for name in named if name not in options), None)
+    if unknown is None:
+        return None
+    owners = [other.__name__ for other in COMMANDS if unknown in _options(other.__name__)]
+    hint = f"; it is an option of {', '.join(owners)}" if owners else nearest(unknown, options, "options")
+    return f"{command} has no option {unknown}{hint}{'' if hint.endswith('?') else ';'}"
+
+
+def _options(command: str) -> list[str]:
+    """The options of a command, from its help."""
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text), contextlib.suppress(SystemExit):
+        _bound([command, "--help"])
+    return re.findall(r"^[│|]? {1,2}(?:-h, )?(--[a-z][a-z-]*)", text.getvalue(), re.MULTILINE)
 
 
 def _complaint(box: str) -> str:
-    """The message inside tyro's box without frame and title, and the first option that it suggests.
+    """The message inside tyro's box, without frame and title.
 
     For missing arguments, only the names are given; the help describes them.
     """
@@ -139,8 +165,7 @@ def _complaint(box: str) -> str:
     inside = (line.strip("│| ") for line in box.splitlines()[1:])
     lines = ["" if set(line) <= set("─-+╰╯") else line for line in inside]
     said = " ".join(itertools.takewhile(bool, itertools.dropwhile(lambda line: not line, lines))).removesuffix(".")
-    suggested = [after for line, after in itertools.pairwise(lines) if line == "Perhaps you meant:"]
-    return f"{said}; did you mean {suggested[0].split()[0]}?" if suggested else f"{said};"
+    return f"{said.replace('Unrecognized options:', 'unexpected')};"
 
 
 def _missing(box: str) -> list[str]:
