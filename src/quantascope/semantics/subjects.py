@@ -25,9 +25,7 @@ from quantascope.sources.open import open_source
 from quantascope.sources.source import Source
 from quantascope.tasks.task import Roles, SymbolTask
 
-UNRELIABLE = (
-    "the priority field does not account for the loss, so its factors are not quanta; see quantascope discover"
-)
+UNRELIABLE = "the priority field does not account for the loss, so its factors are not quanta"
 QUANTUM, WRITER = "quantum", "writer"
 AT_ONCE = 512
 """Examples that a compiled Q-model runs at once."""
@@ -72,7 +70,8 @@ def subject_of(
     if units == "qmodel" or preset or (units is None and qmodel_folder(source, chosen).is_dir()):
         return qmodel_subject(read_fit(source, chosen), properties)
     factors, facts = read_factors(source)
-    warning = None if facts["reliable"] else UNRELIABLE
+    shown = source.command("discover")
+    warning = None if facts["reliable"] else f"{UNRELIABLE}; {shown} shows how much it accounts for"
     return factor_subject(source, factors, facts["rule"], properties, warning)
 
 
