@@ -33,6 +33,7 @@ import contextlib
 import io
 import json
 import math
+import os
 import re
 import shlex
 import sys
@@ -196,8 +197,8 @@ def _printed(command: str, page: Path) -> str:
         code = main([*shlex.split(command)[1:], "--results", str(RESULTS)])
     if code:
         raise SystemExit(f"{command} failed")
-    text = out.getvalue().strip()
-    return text if page.parent == ROOT else text.replace("](docs/", "](")
+    links = re.compile(r"(?<=\]\()docs/[^)]*")
+    return links.sub(lambda found: os.path.relpath(ROOT / found[0], page.parent), out.getvalue().strip())
 
 
 @cache

@@ -13,6 +13,7 @@ from quantascope.claims.more_seeds import is_part
 from quantascope.claims.register import CLAIMS
 from quantascope.claims.result import Estimate, Result
 from quantascope.claims.scoreboard import (
+    ClaimEntry,
     PaperFigure,
     Protocol,
     Row,
@@ -202,8 +203,19 @@ def test_a_claim_stands_as_its_figures_do(results):
     assert found.stated == 2
     assert found.cells() == ["2", "", "1", "", "", "", "1", "1"]
     assert totals([found, found]).verdicts["not run"] == 2
-    assert "| within the spread | 1 | 50 % |" in totals_markdown([found]).splitlines()
     assert standings_markdown([found]).splitlines()[-1] == "| all | | 2 | 1 | 1 | 1 |"
+
+
+def test_parts_of_the_paper_add_up_their_claims(results):
+    write_result(results, "full", [1.0, 1.1, 0.9])
+    (found,) = standings(scoreboard(results), read_entries(results))
+    one, other = (replace(found, claim=name, entry=ClaimEntry("", f"{name}.md", "It holds")) for name in "ab")
+    alone = replace(found, entry=ClaimEntry("A claim without a part", ""))
+    assert totals_markdown([one, alone, other]).splitlines()[2:] == [
+        "| It holds: [a](a.md), [b](b.md) | 4 | 2 | 2 | 2 |",
+        "| A claim without a part: c | 2 | 1 | 1 | 1 |",
+        "| all | 6 | 3 | 3 | 3 |",
+    ]
 
 
 def test_runs_that_do_not_define_a_figure_are_counted():

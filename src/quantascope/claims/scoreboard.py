@@ -67,10 +67,14 @@ class PaperFigure:
 
 @dataclass(frozen=True)
 class ClaimEntry:
-    """What a claim says, the page on it, what its full result follows, and what is `missing` to be exact."""
+    """What a claim says, the page on it, what its full result follows, and what is `missing` to be exact.
+
+    `part` is the statement of the paper that it belongs to.
+    """
 
     says: str
     page: str
+    part: str = ""
     full: Protocol = "paper's protocol over seeds"
     missing: str = ""
 
@@ -166,6 +170,11 @@ class Standing:
     def stated(self) -> int:
         """How many figures the paper states."""
         return sum(count for verdict, count in self.verdicts.items() if verdict != "new")
+
+    @property
+    def link(self) -> str:
+        """The claim in Markdown, with a link to its page."""
+        return f"[{self.claim}]({self.entry.page})" if self.entry.page else self.claim
 
     def cells(self, verdicts: Sequence[Verdict] = STANDINGS) -> list[str]:
         """The number of stated figures, and of each verdict, as text."""
@@ -278,22 +287,35 @@ def as_markdown(rows: Sequence[Row]) -> str:
 
 
 def standings_markdown(found: Sequence[Standing]) -> str:
-    """One line for each claim, and one for all, as a Markdown table; verdicts that no figure has are left out."""
-    sums = totals(found)
-    kept: list[Verdict] = [verdict for verdict in STANDINGS if sums.verdicts[verdict]]
-    lines = [f"| claim | says | stated | {' | '.join(kept)} |", f"|---|---|{'---:|' * (len(kept) + 1)}"]
-    for one in found:
-        name = f"[{one.claim}]({one.entry.page})" if one.entry.page else one.claim
-        lines.append(f"| {name} | {one.entry.says} | {' | '.join(one.cells(kept))} |")
-    return "\n".join([*lines, f"| all | | {' | '.join(sums.cells(kept))} |"])
+    """One line for each claim, and one for all, as a Markdown table."""
+    return _counted("claim | says", [(f"{one.link} | {one.entry.says}", one) for one in found])
 
 
 def totals_markdown(found: Sequence[Standing]) -> str:
-    """How many stated figures have each verdict, as a Markdown table."""
-    sums = totals(found)
-    shown = [(verdict, sums.verdicts[verdict]) for verdict in STANDINGS if verdict != "new"]
-    lines = [f"| {verdict} | {count} | {100 * count / sums.stated:.0f} % |" for verdict, count in shown]
-    return "\n".join(["| verdict | stated figures | share |", "|---|---:|---:|", *lines])
+    """One line for each part of the paper that states figures, and one for all, as a Markdown table."""
+    parts: dict[str, list[Standing]] = {}
+    for one in found:
+        if one.stated:
+            parts.setdefault(one.entry.part or one.entry.says, []).append(one)
+    return _counted(
+        "the paper says",
+        [(f"{part}: {', '.join(one.link for one in claims)}", totals(claims)) for part, claims in parts.items()],
+    )
+
+
+def _counted(head: str, lines: Sequence[tuple[str, Standing]]) -> str:
+    """A Markdown table of standings and their sums; verdicts that no figure has are left out."""
+    sums = totals([one for _, one in lines])
+    kept: list[Verdict] = [verdict for verdict in STANDINGS if sums.verdicts[verdict]]
+    columns = head.count("|") + 1
+    return "\n".join(
+        [
+            f"| {head} | stated | {' | '.join(kept)} |",
+            f"|{'---|' * columns}{'---:|' * (len(kept) + 1)}",
+            *(f"| {first} | {' | '.join(one.cells(kept))} |" for first, one in lines),
+            f"| all {'| ' * (columns - 1)}| {' | '.join(sums.cells(kept))} |",
+        ]
+    )
 
 
 def number(value: float | None) -> str:

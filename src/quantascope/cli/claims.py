@@ -114,7 +114,7 @@ def scoreboard(
 ) -> None:
     """Compare the committed results with the paper's figures, one line per claim.
 
-    The paper does not state what is new.
+    A new figure is one that the paper does not state.
 
     Args:
         claims: Show every figure of these claims only.
@@ -122,7 +122,7 @@ def scoreboard(
         all_: Show every figure of every claim.
         stated: Show only figures that the paper states.
         verdict: Show only figures with this verdict, such as outside.
-        totals: Print only the number of stated figures per verdict, as Markdown.
+        totals: Print a Markdown table of verdicts with one line per part of the paper.
         json: Print all figures as a JSON list.
         markdown: Print a Markdown table instead.
     """
