@@ -14,7 +14,7 @@ without it lost count on development words.
 import argparse
 from pathlib import Path
 
-from qmodel_forms import compare, write_rows
+from qmodel_forms import compare, report
 from quantascope.claims.guidance_real_data import LEARNER
 
 NO_NOISE = LEARNER.teacher.replace({"message_noise": 0.0, "gate_weight": 5.0, "semantic_weight": 5.0})
@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="where to write the outcome")
     asked = parser.parse_args()
     jobs = {("inflection", form): config for form, config in FORMS.items()}
-    write_rows(compare(jobs, Path("runs/inflection-teachers"), asked.workers), asked.json)
+    report(compare(jobs, Path("runs/inflection-teachers"), asked.workers), asked.json)
 
 
 if __name__ == "__main__":

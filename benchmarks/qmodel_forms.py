@@ -48,31 +48,31 @@ def accuracy(config: CompiledLearner, folder: Path) -> dict[str, float]:
 
 def compare(
     jobs: Mapping[tuple[str, str], CompiledLearner], folder: Path, workers: int | None = None
-) -> list[dict[str, Any]]:
-    """A row for every program and form, over the development seeds."""
+) -> dict[str, Any]:
+    """By form and program: the accuracies over the development seeds, and by form their mean on new inputs."""
+    forms: dict[str, dict[str, Any]] = {}
     with local_engine(workers=workers) as engine:
         work = {
             key: [engine.submit(accuracy, config.replace({"seed": seed}), folder) for seed in SEEDS]
             for key, config in jobs.items()
         }
-        rows = []
         for (program, form), seeds in work.items():
             found = [one.result() for one in seeds]
-            examples = int(jobs[program, form].trained_on.rpartition("_")[2])
-            row = {"program": program, "examples": examples, "form": form, "seeds": list(SEEDS)}
-            rows.append(row | {name: [one[name] for one in found] for name in found[0]})
-            shown = " / ".join(f"{value:.1f}" for value in rows[-1]["development"])
+            forms.setdefault(form, {})[program] = {name: [one[name] for one in found] for name in found[0]}
+            shown = " / ".join(f"{value:.1f}" for value in forms[form][program]["development"])
             print(f"{program:12}{form:46}{shown}", flush=True)
-    return rows
+    for form in forms.values():
+        form["mean"] = statistics.fmean(value for one in form.values() for value in one["development"])
+    sizes = {config.trained_on.rpartition("_")[2] for config in jobs.values()}
+    return {"seeds": list(SEEDS), "examples": int(*sizes), "forms": forms}
 
 
-def write_rows(rows: list[dict[str, Any]], path: Path | None) -> None:
-    """Write the rows if a file is given, and print the mean and the lowest accuracy of each form."""
+def report(found: dict[str, Any], path: Path | None) -> None:
+    """Write the outcome if a file is given, and print the mean accuracy of each form."""
     if path:
-        write_json(path, rows)
-    for form in dict.fromkeys(row["form"] for row in rows):
-        values = [value for row in rows if row["form"] == form for value in row["development"]]
-        print(f"{form:46} mean {statistics.mean(values):.1f}, lowest {min(values):.1f}")
+        write_json(path, found)
+    for form, programs in found["forms"].items():
+        print(f"{form:46} mean {programs['mean']:.1f}")
 
 
 def main() -> None:
@@ -86,7 +86,7 @@ def main() -> None:
         for program in asked.programs
         for form, config in FORMS.items()
     }
-    write_rows(compare(jobs, Path("runs/qmodel-forms")), asked.json)
+    report(compare(jobs, Path("runs/qmodel-forms")), asked.json)
 
 
 if __name__ == "__main__":

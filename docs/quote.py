@@ -2,11 +2,12 @@
 
 A number of a claim or a benchmark is never typed. A page names it, and this script writes it behind the name.
 
-A figure of the claim that the page is named after, of another claim, only its mean, or the range of its values. No
-line may begin with one: Markdown would end the paragraph there.
+A figure of the claim that the page is named after, of another claim, only its mean, the range of its values, or what
+the paper states. No line may begin with one: Markdown would end the paragraph there.
 
     <!--= spearman_displayed -->−0.700 [−0.729, −0.672]<!--/-->
     <!--= ordering:predicted_signs mean -->7.60<!--/-->
+    <!--= spearman_displayed paper -->−0.800<!--/-->
 
 A table in which each row names its figure, here `acquired_exact`:
 
@@ -26,7 +27,8 @@ What a command prints:
     <!-- scoreboard: quantascope scoreboard --stated --totals -->
     <!-- /scoreboard -->
 
-`FILE:` before a key is a file of results/, without its `-full.json` or `.json`; `/` leads into nested tables.
+`FILE:` before a key is a file of results/, without its `-full.json` or `.json`; `/` leads into nested tables. A list of
+numbers is shown by its mean.
 """
 
 import contextlib
@@ -39,6 +41,7 @@ import shlex
 import sys
 from functools import cache
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from quantascope.claims.scoreboard import PaperFigure, read_paper
@@ -70,8 +73,14 @@ def quoted(text: str, page: Path) -> str:
 
 
 def inline(asked: str, claim: str) -> str:
-    """One figure: `KEY`, `KEY mean` or `KEY range`, perhaps of another file."""
+    """One figure: `KEY`, `KEY mean`, `KEY range` or `KEY paper`, perhaps of another file."""
     address, _, form = asked.rpartition(" ")
+    if form == "paper":
+        file, _, key = address.rpartition(":")
+        stated = read_stated().get((_claim_of(file or claim), key))
+        if stated is None:
+            raise SystemExit(f"{claim} quotes {key}, which the paper does not state")
+        return stated.printed.replace("-", "−")
     return shown(figure(address, claim), form) if form in FORMS else shown(figure(asked, claim))
 
 
@@ -161,6 +170,8 @@ def shown(found: Any, form: str = "", *, missing: str | None = None) -> str:
         if missing is None:
             raise SystemExit("a page quotes a figure that is not there, or that no run defines")
         return missing
+    if isinstance(found, list):
+        found = fmean(found)
     if not isinstance(found, dict):
         return _number(found, _decimals(found))
     values = [value for value in (found["mean"], *found.get("values", ())) if value is not None]

@@ -32,7 +32,7 @@ def results(tmp_path, monkeypatch):
     }
     (tmp_path / "walks-full.json").write_text(json.dumps({"figures": figures}))
     (tmp_path / "benchmarks").mkdir()
-    (tmp_path / "benchmarks" / "time.json").write_text(json.dumps({"one way": {"seconds": 0.01234}}))
+    (tmp_path / "benchmarks" / "time.json").write_text(json.dumps({"one way": {"seconds": 0.01234}, "runs": [2, 3]}))
     (tmp_path / "paper.toml").write_text(
         '[[figure]]\nclaim = "walks"\nfigure = "speed"\npaper = -11.2\nprinted = "-11.2"\n'
         'unit = "km/h"\nruns = 1\nplace = "Table 1"\nsays = "speed"\n'
@@ -46,11 +46,13 @@ def results(tmp_path, monkeypatch):
 def test_a_figure_is_written_behind_its_name(results):
     page = (
         "It is <!--= speed -->old<!--/-->, <!--= speed range --><!--/-->, "
-        "<!--= benchmarks/time:one way/seconds -->?<!--/-->."
+        "<!--= benchmarks/time:one way/seconds -->?<!--/-->, <!--= benchmarks/time:runs --><!--/-->. "
+        "The paper has <!--= speed paper --><!--/-->."
     )
     assert quote.quoted(page, results) == (
         "It is <!--= speed -->11.2 [−1.5, 24.0]<!--/-->, <!--= speed range -->10.2 to 12.2<!--/-->, "
-        "<!--= benchmarks/time:one way/seconds -->0.012<!--/-->."
+        "<!--= benchmarks/time:one way/seconds -->0.012<!--/-->, <!--= benchmarks/time:runs -->2.50<!--/-->. "
+        "The paper has <!--= speed paper -->−11.2<!--/-->."
     )
 
 
@@ -73,3 +75,5 @@ def test_a_claim_without_a_result_says_so_and_a_wrong_name_is_an_error(results):
     assert "| speed, km/h | −11.2 | 11.2 [−1.5, 24.0] | 2 of 3 |" in quote.quoted(page, results)
     with pytest.raises(SystemExit, match="not there"):
         quote.quoted("<!--= sped --><!--/-->", results)
+    with pytest.raises(SystemExit, match="does not state"):
+        quote.quoted("<!--= slow_speed paper --><!--/-->", results)
