@@ -2,8 +2,8 @@
 
 A number of a claim or a benchmark is never typed. A page names it, and this script writes it behind the name.
 
-A figure of the claim that the page is named after, of another claim, only its mean, the range of its values, or what
-the paper states. No line may begin with one: Markdown would end the paragraph there.
+A figure of the claim that the page is named after, of another claim, only its mean, the range of its values, or
+what the paper states. No line may begin with one: Markdown would end the paragraph there.
 
     <!--= spearman_displayed -->−0.700 [−0.729, −0.672]<!--/-->
     <!--= ordering:predicted_signs mean -->7.60<!--/-->
@@ -27,8 +27,8 @@ What a command prints:
     <!-- scoreboard: quantascope scoreboard --stated --totals -->
     <!-- /scoreboard -->
 
-`FILE:` before a key is a file of results/, without its `-full.json` or `.json`; `/` leads into nested tables. A list of
-numbers is shown by its mean.
+`FILE:` before a key is a file of results/, without its `-full.json` or `.json`; `/` leads into nested tables. A
+list of numbers is shown by its mean.
 """
 
 import contextlib

@@ -15,7 +15,10 @@ from quantascope.cli import main
             "discover has no option --treshold; did you mean '--threshold'? see quantascope discover --help",
         ),
         ("fit x --presets faithful", "; did you mean '--preset'? see quantascope fit --help"),
-        ("fit x --qqq=1", "no option --qqq; known options are --device, --help, --json, --preset, --replace, --seed"),
+        (
+            "fit x --qqq=1",
+            "no option --qqq; known options are --device, --help, --json, --preset, --replace, --seed",
+        ),
         ("fit x y", "quantascope: unexpected y; see quantascope fit --help"),
         (
             "reproduce ordering --estimate",

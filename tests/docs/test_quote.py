@@ -32,7 +32,9 @@ def results(tmp_path, monkeypatch):
     }
     (tmp_path / "walks-full.json").write_text(json.dumps({"figures": figures}))
     (tmp_path / "benchmarks").mkdir()
-    (tmp_path / "benchmarks" / "time.json").write_text(json.dumps({"one way": {"seconds": 0.01234}, "runs": [2, 3]}))
+    (tmp_path / "benchmarks" / "time.json").write_text(
+        json.dumps({"one way": {"seconds": 0.01234}, "runs": [2, 3]})
+    )
     (tmp_path / "paper.toml").write_text(
         '[[figure]]\nclaim = "walks"\nfigure = "speed"\npaper = -11.2\nprinted = "-11.2"\n'
         'unit = "km/h"\nruns = 1\nplace = "Table 1"\nsays = "speed"\n'

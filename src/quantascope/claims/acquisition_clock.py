@@ -1,6 +1,7 @@
 """Demand is a clock, and depth costs a little more time (paper, appendix B, "Acquisition clock across depth").
 
-60 nodes in four trees, frequencies dealt to them whatever their depth, so that the two can be told apart.
+The forest has 60 nodes in four trees. Frequencies are assigned independently of depth, so that the effects of the
+two can be separated.
 """
 
 from collections.abc import Mapping
@@ -38,7 +39,7 @@ class AcquisitionClock(Config):
 
 
 def runs(config: AcquisitionClock) -> dict[str, HSPLearner]:
-    """One run per seed, which deals the ranks anew and initialises the network anew."""
+    """One run per seed, each with its own rank assignment and initial network."""
     base, family = config.learner, config.learner.family
     assert isinstance(family, RegularFamily)  # as the config was validated
     return {

@@ -1,7 +1,8 @@
 """Demand against conditional complexity: parents first or children first (paper, figure 3; appendix B).
 
-Sixteen roots with two children each. A child asked about as often as its parent is acquired after it; asked
-five times as often, before it. The loss follows the reconstruction of the basis that was really learned.
+Sixteen roots with two children each. A child that is queried about as often as its parent is acquired after
+it; a child that is queried five times as often, before it. The loss follows the reconstruction from the functions
+that were actually learned.
 """
 
 from collections.abc import Mapping
@@ -60,7 +61,7 @@ def of_ratio(curves: Curves, ratio: float) -> list[LearningCurves]:
 
 
 def child_first_share(curves: LearningCurves) -> float:
-    """Share of children that are acquired before their parent; one found at the same evaluation is not."""
+    """Share of children acquired before their parent; acquisition at the same evaluation does not count."""
     forest, step = curves.forest, np.where(curves.times.acquired, curves.times.step, np.inf)
     children = np.flatnonzero(forest.parent >= 0)
     return float(np.mean(step[children] < step[forest.parent[children]]))

@@ -27,7 +27,7 @@ class Cost:
     memory: int
 
     def __str__(self) -> str:
-        """For people.
+        """The cost as text, in suitable units.
 
         >>> print(Cost(7200.0, 3 * 10**9))
         2.0 hours, 3.0 GB
@@ -75,7 +75,7 @@ class Reproduction:
 
 
 def no_summary(figures: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    """The summary of a claim that has nothing but figures with one value per seed."""
+    """An empty summary, for claims whose figures all have one value per seed."""
     return {}
 
 

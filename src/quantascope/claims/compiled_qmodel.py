@@ -10,7 +10,7 @@ from quantascope.runs.config import Config, Seeds
 
 PANELS = {"balanced": "balanced evaluation", "zero_gap": "zero gaps", "short_tail": "short tails"}
 EIGHT_SEEDS = (8, 9, 10, 11, 12, 13, 14, 15)
-"""Seeds 0 to 7 had been seen on the evaluation panels when our form was chosen."""
+"""Seeds 8 to 15, because 0 to 7 had been seen on the evaluation panels when our form was chosen."""
 
 
 NARROW = CompiledLearner(noise_warmup=0.0)
@@ -27,7 +27,7 @@ class CompiledQModelAccuracy(Config):
 
 
 def runs(config: CompiledQModelAccuracy) -> dict[str, GuidanceRuns]:
-    """Both from every seed."""
+    """Two forms of the Q-model and a Transformer from every seed."""
     teachers = {"qmodel": config.learner, "narrow": config.narrow}
     return by_seed(GuidanceRuns(teachers=teachers, students={"transformer": config.transformer}), config.seeds)
 

@@ -32,8 +32,8 @@ ComposedLearner = Annotated[HSPLearner, AfterValidator(learning(ComposedFamily))
 class ComposedStaircase(Config):
     """The same forest learned from several initialisations and batch streams.
 
-    By the paper's definitions another task is highlighted, and the crossing of its shared mode is that of the mean
-    over the tasks that share it.
+    Under the paper's definitions another task is highlighted, and its shared mode crosses when the mean over the
+    tasks that share it does.
     """
 
     LATER: ClassVar[tuple[str, ...]] = ("definitions",)
@@ -50,9 +50,9 @@ PAPER_LEARNER = HSPLearner(
     data_seed=1000,
     draws="paper",
 )
-"""As the released script draws the displayed run; what is learned is another run all the same."""
+"""The draws of the released script for the displayed run; they do not reproduce that run."""
 HIGHLIGHTED = 3
-"""The paper does not name the task that it displays; this one alone has the private crossing of the paper, 750."""
+"""The task that the paper displays without naming it: only this one has the paper's private crossing, 750."""
 
 
 def runs(config: ComposedStaircase) -> dict[str, HSPLearner]:
@@ -115,7 +115,7 @@ class Staircase:
 
     @cached_property
     def plateau(self) -> Float[np.ndarray, " tasks"]:
-        """Median loss of each task between its private and its shared crossing; NaN if there is no between."""
+        """Median loss of each task between its private and its shared crossing; NaN if none lies between."""
         step = self.curves.history.step[:, None]
         end = np.where(np.isnan(self.shared), np.inf, self.shared)
         between = (step >= self.private) & (step < end)

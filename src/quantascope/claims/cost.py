@@ -21,7 +21,7 @@ _PROCESS = 300_000_000
 
 @dataclass(frozen=True)
 class Seconds:
-    """Of one update and of one evaluation of all networks of a run."""
+    """Seconds of one update and of one evaluation of all networks of a run."""
 
     update: float
     evaluation: float

@@ -1,8 +1,8 @@
 """Loss against examples at one width (paper, section 4.3, figure 5b; appendices D.3 and D.4).
 
 Examples are fresh, so D = batch × steps runs along one trajectory. The fit starts at the third acquisition event
-and ends at the best loss before patience runs out; the same window is then halved to show how little a good fit
-over all of it says about a stationary exponent. The prediction is L ∝ D^(−α/(1+α)).
+and ends at the best loss before patience runs out; the two halves of this window are also fitted, because a
+good fit over all of it does not show that the exponent is constant. The prediction is L ∝ D^(−α/(1+α)).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -97,7 +97,7 @@ class DataTrajectory:
 
     @cached_property
     def loss(self) -> Float[np.ndarray, " evaluations"]:
-        """Held-out loss, each the median of itself and its neighbours."""
+        """Held-out loss, smoothed by the median of each value and its neighbours."""
         return median_of_neighbours(self.curves.loss[:, 0])
 
     @property
@@ -144,7 +144,7 @@ class DataTrajectory:
         curves, forest = self.curves, self.curves.forest
         rows = self.window.rows if self.learned else slice(0, 0)
         soft_count = curves.soft_count[:, 0]
-        foretold = {
+        predicted = {
             **loss_at_count(forest, self.count, soft_count),
             "reconstructed": reconstructed(forest, curves.acquired[:, 0]),
             "fractional": fractional(forest, curves.coefficient[:, 0]),
@@ -154,7 +154,7 @@ class DataTrajectory:
             self.loss[rows],
             self.count[rows],
             soft_count[rows],
-            {name: loss[rows] for name, loss in foretold.items()},
+            {name: loss[rows] for name, loss in predicted.items()},
         )
 
     def million_steps(self, index: int) -> float:

@@ -12,7 +12,7 @@ from quantascope.training import OptimizerConfig, TrainingConfig
 
 
 class Level(Config):
-    """A demand exponent by the decay β of closure demand per level of depth, and the checkpoints of its fit.
+    """A demand exponent, given by the decay β of closure demand per level, and the checkpoints of its fit.
 
     The fit reads the last stable checkpoint from `first` to `last`; where they are equal, nothing is selected.
     """
@@ -27,7 +27,7 @@ class Level(Config):
 
 
 BETAS = (2.29739671, 2.37841423, 2.53)
-"""The paper's: α = 0.20, 0.25 and 0.339137 at branching 2."""
+"""The paper's decays, for α = 0.20, 0.25 and 0.339137 at branching 2."""
 
 
 def key_of(alpha: float) -> str:
@@ -41,7 +41,7 @@ def key_of(alpha: float) -> str:
 
 
 def at_alpha(alpha: float, figures: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    """The figures of a level, each saying which."""
+    """The figures of a level, with its exponent added to what they say."""
     return {key: replace(figure, says=f"{figure.says}, α = {alpha:.3f}") for key, figure in figures.items()}
 
 
@@ -60,7 +60,7 @@ def refuse_equal_names(alphas: Sequence[float]) -> None:
 
 
 def at_level(learner: CohortLearner, beta: float, seed: int) -> CohortLearner:
-    """The run of a level and a seed, which draws supports, networks, batches and panel anew."""
+    """The run of a level and a seed; the seed determines supports, networks, batches and panel."""
     family = learner.family.model_copy(
         update={"demand": ClosureDemand(beta=beta), "support_seed": learner.family.support_seed + seed}
     )

@@ -1,7 +1,7 @@
-"""Q-dynamics past the machine: how the fitted exponent of a forest nears the prescribed one as it grows.
+"""How the fitted exponent of a forest approaches the prescribed one as the forest grows, by Q-dynamics.
 
-No network is trained. Depth classes make a billion quanta as cheap as ten; where the explicit simulator also runs,
-a test compares the two.
+No network is trained. Depth classes make a billion quanta as cheap as ten; a test compares them with the explicit
+simulator at sizes where both run.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from quantascope.theory.finite_size import REACH, SizeBias, size_biases
 
 
 class FiniteSize(Config):
-    """Depths of the forests; the exponent is fitted from all roots known to a share `reach` of all quanta."""
+    """Depths of the forests; the fit begins when all roots are known and ends at a share `reach` of all quanta."""
 
     roots: Positive = 8
     branching: Annotated[int, Field(ge=2)] = 2

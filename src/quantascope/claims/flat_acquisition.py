@@ -1,7 +1,7 @@
 """Sharp acquisitions under a smooth loss, in the order of demand (paper, section 4.2, figure 2a; appendix A.3).
 
-64 unrelated parities are asked at frequencies 1/rank. Each is acquired at once and at its own time; their
-weighted mean falls smoothly. Frequent tasks come first, imperfectly.
+64 unrelated parities are queried at frequencies 1/rank. Each is acquired abruptly, at its own time; their weighted
+mean falls smoothly. Frequent tasks tend to come first.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,7 @@ class FlatAcquisition(Config):
 
 
 def runs(config: FlatAcquisition) -> dict[str, HSPLearner]:
-    """The displayed setting first."""
+    """One run per setting, the displayed one first."""
     first = config.seeds[0]
     pairs = [(seed, seed) for seed in config.seeds]
     pairs += [(seed, first) for seed in config.varied] + [(first, seed) for seed in config.varied]

@@ -22,7 +22,7 @@ class GuidanceData(Config):
 
 
 def runs(config: GuidanceData) -> dict[str, GuidanceRuns]:
-    """Both from every seed at every size."""
+    """A guided and an unguided run from every seed at every size."""
     return {
         label: wanted
         for count in config.examples

@@ -8,7 +8,7 @@ from quantascope.guidance.learner import GuidedLearner
 
 
 def pair(guided: GuidedLearner) -> GuidanceRuns:
-    """The runs of both."""
+    """The runs of a guided student and of the same student without guidance."""
     return GuidanceRuns(
         teachers={"qmodel": guided.teacher}, students={"ce": guided.replace({"weight": 0.0}), "guided": guided}
     )

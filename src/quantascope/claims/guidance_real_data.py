@@ -1,4 +1,4 @@
-"""Do the rules help where data have exceptions? English inflection, from few words, each student beside itself.
+"""Do the rules help where data have exceptions? English inflection, with and without guidance.
 
 Every student sees the same words with the answers of the dictionary, exceptions included. Its teacher is a
 Q-model of spelling rules, taught on words of the training split and what the program writes, not on their answers.
@@ -91,7 +91,7 @@ def _rows(config: GuidanceRealData, count: int) -> GuidanceRuns:
 
 
 def measure(config: GuidanceRealData, evidence: Mapping[str, GuidanceOutcome]) -> dict[str, Estimate]:
-    """Exact accuracy of every student, and what it gained; of the Q-models, how well they know their programs."""
+    """Exact accuracy and gain of every student, and how well the Q-models know their programs."""
     figures: dict[str, Estimate] = {}
     for count in config.examples:
         found = [run for label, run in evidence.items() if label.startswith(f"words-{count}-seed-")]

@@ -1,6 +1,6 @@
-"""Does guidance do harm? Every program at several sizes, each student beside itself without guidance.
+"""Does guidance do harm? Students of every program at several sizes, with and without guidance.
 
-Beside it, whether Q-models of the same examples come out alike from every seed, in our form and in the paper's.
+Also, whether Q-models of the same examples are equally accurate from every seed, in our form and in the paper's.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ class GuidanceReliability(Config):
     examples: Annotated[tuple[Positive, ...], Distinct] = (100, 200, 300)
     seeds: Seeds = (16, 17, 18, 19, 20, 21, 22, 23)
     further_seeds: FurtherSeeds = (24, 25)
-    """Of Q-models alone."""
+    """Seeds of further Q-models, without students."""
 
 
 def runs(config: GuidanceReliability) -> dict[str, GuidanceRuns]:

@@ -32,7 +32,7 @@ class GuidanceRuns(Config):
 
     @property
     def steps(self) -> int:
-        """Training steps in all."""
+        """Total number of training steps."""
         return sum(one.training.steps for one in (*self.every_teacher, *self.students.values()))
 
     @property

@@ -3,7 +3,7 @@
 Networks of several widths learn a forest from training sets of several sizes and from unlimited data; steps come
 from the same trajectories. The joint frontier, separate laws and an additive law are fitted to some cells of that
 grid and predict the others. Runs on small sets overfit; as with early stopping, a cell holds the best evaluation
-up to its step, each the median of itself and its neighbours.
+up to its step, after smoothing by a running median.
 """
 
 import itertools
@@ -32,7 +32,7 @@ SPLITS = ("interpolated", "extrapolated")
 class JointFrontier(Config):
     """The grid: widths of the learner, sizes of the training set besides endless fresh data, and steps.
 
-    Two sets of cells are foretold from the rest. `interpolated` is every third cell in the order of the grid;
+    Two sets of cells are predicted from the rest. `interpolated` is every third cell in the order of the grid;
     `extrapolated` is every cell of the largest width or the last step.
     """
 
@@ -129,14 +129,14 @@ def contest(grid: Grid, held_out: Bool[np.ndarray, " cells"]) -> Contest:
     fitted, unseen = grid.cells.where(~held_out), grid.cells.where(held_out)
     bridge = fit_power_law(fitted.count, fitted.loss)
     joint, separate = fit_joint(fitted).count(unseen.resources), fit_separately(fitted).count(unseen.resources)
-    foretold = loss_after(grid.forest, compositional_order(grid.forest), joint)
+    predicted = loss_after(grid.forest, compositional_order(grid.forest), joint)
     return Contest(
         joint_count=log_error(joint, unseen.count),
         separate_count=log_error(separate, unseen.count),
         joint_loss=log_error(bridge(joint), unseen.loss),
         separate_loss=log_error(bridge(separate), unseen.loss),
         additive_loss=log_error(fit_additive(fitted).loss(unseen.resources), unseen.loss),
-        prediction_loss=log_error(foretold, unseen.loss),
+        prediction_loss=log_error(predicted, unseen.loss),
     )
 
 

@@ -1,7 +1,7 @@
 """Joins two results of one claim with equal settings and different seeds.
 
-A claim can be joined if it has a `summary`: its measured figures then have one value per seed, and what follows
-from all of them is computed again. Seeds of fits are not those of sources, of which each part has others.
+A claim can be joined if it has a `summary`: its measured figures then have one value per seed, and derived
+figures are computed again. Parts must have different seeds of sources, but may share seeds of fits.
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,9 @@
 """Later factors are less frequent and more complex (section 5.2, figure 6c; appendix G.3).
 
 The same fields are factored at three thresholds. Acquisition time is correlated by rank with packet complexity and
-with demand over complexity, pooled over a source's factors. Factors of one source share a trajectory; the
-interval is over sources. Beside each figure stands that of random packets, sets of as many events as the factors
-have or single events with their own curves: what they show as well is a property of the trajectory.
+with demand over complexity, pooled over a source's factors. Factors of one source share a trajectory, so intervals
+are over sources. Each figure is compared with that of random packets: random sets of as many events as the factors
+have, or single events, with their own curves. What they show as well is a property of the trajectory.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ def _whole_percent(thresholds: tuple[float, ...]) -> tuple[float, ...]:
 class AcquisitionOrder(Config):
     """Sources by seed, factored at several thresholds.
 
-    The paper's definitions are its authors': how the factorization starts, and factors closed under their parents.
+    `definitions="paper"` uses the authors' start of the factorization and closes factors under their parents.
     """
 
     LATER: ClassVar[tuple[str, ...]] = ("definitions",)
@@ -72,7 +72,7 @@ class Orders:
 
     @classmethod
     def of(cls, one: Discovery, draws: int, definitions: Definitions = "ours") -> "Orders":
-        """Those of a discovery."""
+        """The ordering of a discovery's factors, and of random packets."""
         factors = closed(one.factors) if definitions == "paper" else one.factors
         random: dict[Packet, list[Ordering]] = {
             kind: [_ordered(one, drawn) for drawn in packets(one, kind, draws)] for kind in PACKETS

@@ -1,8 +1,8 @@
 """Loss against parameters at prescribed demand exponents (paper, section 4.3, figure 5a; appendices D.1 and D.2).
 
 Networks of several widths learn forests whose closure demand prescribes α. The paper predicts L ∝ P^(−α) for an
-endless forest. A finite one bends that law: the honest rival of α is what Q-dynamics foretells for the very forest
-that was learned, at the very number of functions that each network acquired.
+endless forest. A finite forest deviates from that law. So the measured exponent is also compared with what
+Q-dynamics predicts for the forest that was learned, at the number of functions that each network acquired.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ MILLION = 1_000_000
 
 
 def measure(config: ParameterScaling, curves: Curves) -> dict[str, Estimate]:
-    """The paper's figures at each level, the finite-system prediction beside them, and how sure they are."""
+    """The paper's figures at each level, the finite-system prediction beside them, and their uncertainty."""
     figures: dict[str, Estimate] = {}
     fits: list[list[float]] = []
     lost: list[list[int]] = []
@@ -52,7 +52,7 @@ def _level_figures(alpha: float, found: Sequence[Sweep]) -> dict[str, Estimate]:
     size, loss, count = ([getattr(one, name) for one in points] for name in ("resource", "loss", "count"))
     figures = {
         f"predicted_by_count_{key}": exponent(
-            "exponent of loss against K by Q-dynamics", count, [one.foretold["predicted"] for one in points]
+            "exponent of loss against K by Q-dynamics", count, [one.predictions["predicted"] for one in points]
         )
     }
     for share in (0.25, 0.5, 0.75):
@@ -72,9 +72,9 @@ def _level_figures(alpha: float, found: Sequence[Sweep]) -> dict[str, Estimate]:
 
 
 PAPER_R2_AT = {0.20: (15,), 0.25: (9, 10), 0.339137: (15, 17, 18)}
-"""Million steps at which the paper fits every width."""
+"""The steps, in millions, at which the paper fits every width."""
 PAPER_STABLE_WIDTHS = (24, 128, 256)
-"""Widths whose last stable checkpoint it names, at α = 0.339137."""
+"""Widths whose last stable checkpoint the paper names, at α = 0.339137."""
 
 
 def _paper_checkpoints(config: ParameterScaling, curves: Curves) -> dict[str, Estimate]:

@@ -1,7 +1,7 @@
 """How close a Q-model can come to its source, and at what cost: one setting varied at a time.
 
 All fits are to one development source and are judged on the development panel, so that a preset may be chosen
-here. They are short, and alike in their updates: differences count, not heights.
+here. All have the same small number of updates: compare them with each other, not with full fits.
 """
 
 from collections.abc import Mapping

@@ -26,7 +26,7 @@ from quantascope.sources.source import Source
 
 
 def field_numbers(found: Discovery, study: Study) -> Numbers:
-    """Completeness by both rules at each number of intervals, and how like the factors are to the finest ones."""
+    """Completeness by both rules at each number of intervals, and similarity of the factors to the finest ones."""
     numbers: Numbers = {}
     for count in study.spacings:
         coarse = _coarser(found, count)
@@ -60,7 +60,7 @@ def _coarser(found: Discovery, intervals: int) -> Source:
 
 
 def factor_numbers(found: Discovery, study: Study) -> Numbers:
-    """How many quanta there are, when they are acquired, and what they explain, beside what else would."""
+    """Number of quanta, their acquisition, and what they explain, compared with baselines."""
     steps, last = found.acquired, found.trained.steps[-1]
     shares = {
         "explained_training": ("training priority explained", explained_in_training(found)),
@@ -103,7 +103,7 @@ def factor_numbers(found: Discovery, study: Study) -> Numbers:
 
 
 def order_numbers(found: Discovery, study: Study) -> Numbers:
-    """How acquisition time goes with demand and complexity, and how it does for four kinds of nulls."""
+    """How acquisition time depends on demand and complexity, for the factors and for several nulls."""
     kinds: dict[str, tuple[str, Sequence[Factors]]] = {
         "": ("", [found.factors]),
         "_random": (" of random sets of equal size", packets(found, "sets", study.draws)),
@@ -139,7 +139,7 @@ _ORDERS = {
 
 
 def rule_numbers(found: Discovery, study: Study) -> Numbers:
-    """Whether what a rule gives is learned before what it does not."""
+    """Whether events that follow a rule are learned before exceptions."""
     table = property_table(found.source, "training")
     rule, exception = table.atom(study.rule), table.atom(study.exception)
     losses, steps = found.trained.losses, found.trained.steps

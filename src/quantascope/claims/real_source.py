@@ -1,4 +1,4 @@
-"""The whole way on a source that learned real data: what the claims about real data share.
+"""The full pipeline on a source that learned real data, shared by the claims about real data.
 
 source   -> field     on a part of what it was trained on, and on held-out inputs; at several numbers of intervals
 field    -> factors   beside surrogates, random packets and packets drawn within contexts
@@ -6,7 +6,7 @@ factors  -> Q-model   fidelity, descriptions of its units, interventions in it a
 sources  -> recurrence of each seed's factors in the source of the next seed
 
 Every seed has one value of each figure, so a claim can be published a few seeds at a time. The source of the next
-seed is trained too where it is not asked for itself.
+seed is trained as well, even if that seed is not asked for.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -35,11 +35,11 @@ NUMBERS = "numbers.json"
 Numbers = Mapping[str, Number]
 AnySource = SourceConfig | CodeConfig
 Quality = Callable[[Source], Numbers]
-"""How good a source is at its task."""
+"""Measures how good a source is at its task."""
 
 
 class RealClaim(Config):
-    """A source on real data from several seeds, and what is asked of each."""
+    """A source on real data from several seeds, and the study of each."""
 
     source: AnySource
     seeds: Seeds
@@ -58,7 +58,7 @@ class RealRun(Config):
 
 @dataclass(frozen=True, eq=False)
 class StudiedSource:
-    """A source with its quanta, and what was found of it; no numbers if it is there for another's recurrence."""
+    """A source, its quanta, and the measured numbers; no numbers if it only serves another's recurrence."""
 
     found: Discovery
     numbers: Numbers

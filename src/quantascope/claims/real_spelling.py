@@ -1,7 +1,7 @@
-"""Spelling to sound: a Transformer learns to pronounce English words, beside the GRU that PyPI `g2p-en` carries.
+"""Spelling to sound: a Transformer learns to pronounce English words, compared with the GRU of PyPI `g2p-en`.
 
-The GRU was trained on the dictionary itself, on many of the words that are held out here: it is no baseline for
-generalization, and shows how good a pronouncer of this kind can be.
+The GRU was trained on the dictionary itself, on many of the words that are held out here: it is not a baseline for
+generalization, but shows how accurate a network of this kind can be.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ def quality(source: Source) -> Mapping[str, Number]:
 
 
 def spoken(source: Source, words: Sequence[str]) -> dict[str, Sounds]:
-    """What a source says of each word, greedily, up to the end."""
+    """The source's greedy pronunciation of each word, up to the end token."""
     asked = source.sequence_task
     prompts = asked.prompts(words)
     room = asked.positions - max(map(len, prompts))

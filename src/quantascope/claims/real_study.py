@@ -1,4 +1,4 @@
-"""`Study`: what is asked of each source on real data; `Number`: what a study measures."""
+"""`Study`: the settings of what is measured of a source on real data; `Number`: one measured value."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,11 +16,11 @@ Column = Literal["token", "position", "previous", "second previous"]
 
 
 class Study(Config):
-    """What is asked of each source."""
+    """The settings of what is measured of each source."""
 
     fit: RecoveredFit
     contexts: tuple[tuple[Column, ...], ...]
-    """Events are shuffled among those that are alike in these respects, the most lenient first."""
+    """Columns in which events must agree to be shuffled among each other, the most lenient set first."""
     rule: str
     exception: str
     """The properties whose events are compared: those that a rule gives, and those that it does not."""
@@ -34,12 +34,12 @@ class Study(Config):
     draws: Positive = 3
     shuffles: Positive = 100
     every: Positive = 3
-    """Interventions are made on every so many test inputs."""
+    """Interventions are made on every n-th test input."""
 
 
 @dataclass(frozen=True)
 class Number:
-    """A measured number, what it says and its unit."""
+    """A measured number, its description and its unit."""
 
     says: str
     value: SupportsFloat
@@ -49,7 +49,7 @@ class Number:
         object.__setattr__(self, "value", float(self.value))
 
     def to_json(self) -> dict[str, Any]:
-        """For a record, which holds no NaN."""
+        """As JSON, with null for NaN."""
         value = float(self.value)
         return {"says": self.says, "value": value if math.isfinite(value) else None, "unit": self.unit}
 

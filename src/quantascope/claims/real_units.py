@@ -20,7 +20,7 @@ MARK = 0.7
 
 
 def name_numbers(found: Discovery, run: RecoveredRun, study: Study) -> Numbers:
-    """Descriptions of quanta, gates and writers on held-out inputs, and the quantum that tells each probe best."""
+    """Descriptions of quanta, gates and writers on held-out inputs, and the best quantum for each probe."""
     asked = {"calibration": study.held_out, "test": study.test, "permutations": study.permutations}
     quanta = explain(factor_subject(found.source, found.factors, "path"), **asked)
     units = explain(qmodel_subject(run), **asked)

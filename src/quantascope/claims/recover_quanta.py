@@ -5,11 +5,11 @@ figures stand beside the paper's, and along the path. Further sources are traine
 stability, where the loss of the full batch oscillates while it falls, to show what each rule is worth there.
 Without momentum (β1 = 0) the edge is reached by steps short enough for the loss along one to be integrated.
 
-Two kinds of nulls stand beside the figures. Surrogate fields with continuous loadings say how many factors, and
-how much explained, the factorization finds where nothing is binary. The corrective factorization is compared with
-them as well: on planted fields it can tell overlapping binary supports from continuous loadings. Random packets,
-sets of as many events as the factors have or single events, say how well the curves of any events follow the
-held-out improvement.
+The figures are compared with two kinds of nulls. Surrogate fields with continuous loadings show how many factors
+the factorization finds, and how much it explains, where nothing is binary. The corrective factorization is
+compared with them as well: on planted fields it can distinguish overlapping binary supports from continuous
+loadings. Random packets (random sets of as many events as the factors have, or single events) show how well the
+curves of any events follow the held-out improvement.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -51,7 +51,7 @@ SOURCES = "number-naming"
 """The set of sources that the discovery claims share."""
 Definitions = Literal["ours", "paper"]
 FIRST_INTERVAL = 0.9
-"""A curve has nearly all of its mass in the first interval if it has this share of it there."""
+"""The share of its mass in the first interval from which a curve counts as having nearly all of it there."""
 
 EDGE = OptimizerConfig(name="adam", learning_rate=0.005, betas=(0.0, 0.99))
 """On development seeds 100 and 101 the loss rose in 24 and 18 % of 120 steps, and fell from 4.0 to below 0.03."""
@@ -60,15 +60,15 @@ EDGE = OptimizerConfig(name="adam", learning_rate=0.005, betas=(0.0, 0.99))
 class RecoverQuanta(Config):
     """Sources by seed, and sources beyond first order.
 
-    The paper's definitions are its authors': how the factorization starts, the held-out panel, of which a sixth is
-    trained on, the correlation with held-out improvement (`improvement_of_authors`) and the `later_bands`.
+    `definitions="paper"` uses the authors' start of the factorization, their held-out panel, of which a sixth is
+    trained on, their correlation with held-out improvement (`improvement_of_authors`) and their `later_bands`.
     """
 
     LATER: ClassVar[tuple[str, ...]] = ("definitions",)
 
     source: SourceConfig = SourceConfig()
     seeds: Seeds = tuple(range(20))
-    """As many as it takes to tell whether factors explain more than they do of surrogates."""
+    """Enough seeds to show whether factors explain more of sources than of surrogates."""
     threshold: PositiveFloat = 0.03
     unstable: SourceConfig = SourceConfig(optimizer=EDGE, steps=120, replays=0)
     unstable_seeds: FurtherSeeds = (0, 1, 2)
@@ -240,7 +240,7 @@ def _figures(
 
 
 def _nulls(found: Sequence[Discovery], by: str, draws: int) -> list[tuple[str, Estimate]]:
-    """What surrogate fields and random packets give in place of the factors, and what is compared with it."""
+    """Figures of surrogate fields and random packets, and the figures that are compared with them."""
     layers = range(len(found[0].trained.layers))
     figures = [
         (
@@ -286,7 +286,7 @@ def _nulls(found: Sequence[Discovery], by: str, draws: int) -> list[tuple[str, E
 
 
 def _discreteness(found: Sequence[Discovery], by: str, draws: int) -> list[tuple[str, Estimate]]:
-    """Corrective factors of each source's field and of its surrogates, and source by source what is between."""
+    """Corrective factors of each source's field and of its surrogates, and the difference for each source."""
     compared = [
         [discreteness(one.trained.values, threshold=one.threshold, draw=draw) for draw in range(draws)]
         for one in found
@@ -323,7 +323,7 @@ def _nll_correlation(found: Discovery) -> float:
 
 
 def improvement_of_authors(found: Discovery) -> float:
-    """The same with the start of training as a point."""
+    """The correlation with held-out improvement, with the start of training as a point."""
     return improvement_correlation(found.factors, found.held_out_loss, with_start=True)
 
 

@@ -56,7 +56,7 @@ class FittedSource:
     runs: tuple[RecoveredRun, ...]
 
     def of(self, preset: FitPreset) -> list[RecoveredRun]:
-        """Those of a preset, by fit seed."""
+        """The Q-models of a preset, by fit seed."""
         return [run for run in self.runs if run.config.preset == preset]
 
 
@@ -185,7 +185,7 @@ def over_fits(
     value: Callable[[RecoveredRun], float],
     unit: str = "",
 ) -> Estimate:
-    """A figure over the fits to the first source, which differ in their seed alone; a single fit says nothing."""
+    """A figure over the fits to the first source, which differ only in their seed; undefined for a single fit."""
     fits = next(iter(evidence.values())).of(preset)
     name = f"{says}, fit seeds of one source" + ("" if preset == "faithful" else ", distilled")
     return Estimate.over_runs(name, [value(run) for run in fits] if len(fits) > 1 else [], unit)

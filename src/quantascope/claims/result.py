@@ -19,8 +19,8 @@ _RESTORE = "restore it, or reproduce the claim again"
 class Estimate:
     """A figure of a claim: its value in each run that defines it, their mean, and 95 % intervals of the mean.
 
-    `low` and `high` are Student's t interval. The percentile bootstrap is kept beside it; over as few runs as
-    here it is too narrow (it covers 76 % at three runs, 89 % at nine).
+    `low` and `high` are Student's t interval. The percentile bootstrap is kept beside it, but is too narrow over
+    as few runs as here.
     """
 
     says: str
@@ -84,7 +84,7 @@ class Estimate:
 
 
 def t_interval(values: Float[np.ndarray, " runs"]) -> tuple[float, float] | None:
-    """95 % Student interval of the mean; none for fewer than three values, over which it says nothing.
+    """95 % Student interval of the mean; None for fewer than three values.
 
     >>> low, high = t_interval(np.array([1.0, 2.0, 3.0]))
     >>> round(low, 3), round(high, 3)
@@ -99,7 +99,7 @@ def t_interval(values: Float[np.ndarray, " runs"]) -> tuple[float, float] | None
 
 
 def bootstrap_interval(values: Float[np.ndarray, " runs"]) -> tuple[float, float] | None:
-    """95 % percentile bootstrap interval of the mean; none for a single value."""
+    """95 % percentile bootstrap interval of the mean; None for a single value."""
     if values.size < 2:
         return None
     if np.ptp(values) == 0:

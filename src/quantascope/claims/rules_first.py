@@ -1,10 +1,10 @@
 """Do rules come before exceptions? When the losses of each fall, and which quanta help exceptions.
 
-half of the fall   When the mean loss of the events has made half of its fall. Exceptions ask for rarer tokens at
-                   other places, so beside the events that the rule gives stand those of them that are alike: of
-                   the same context, each with the weight that its context has among the exceptions.
+half of the fall   The time at which the mean loss has fallen halfway. Exceptions ask for rarer tokens at other
+                   places, so they are also compared with matched events that follow the rule: those of the same
+                   contexts, weighted as the contexts are among the exceptions.
 quanta             The rank correlation over quanta of the exceptions' share of their events with their time of
-                   acquisition, beside that of random sets of equal size.
+                   acquisition, compared with that of random sets of equal size.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from quantascope.discovery.factors import Factors
 
 
 def half_time(loss: Float[np.ndarray, " checkpoints"], steps: Int[np.ndarray, " checkpoints"]) -> float:
-    """The share of training after which a loss has made half of its fall; NaN if it does not fall.
+    """The share of training after which a loss has fallen halfway; NaN if it does not fall.
 
     >>> half_time(np.array([4.0, 4.0, 2.0, 0.0]), np.array([0, 1, 2, 4]))
     0.5

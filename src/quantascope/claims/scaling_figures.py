@@ -29,21 +29,21 @@ PREDICTIONS = {
 }
 """What the exponent of the loss is compared with."""
 FEWEST_ACQUIRED = 0.5
-"""A network that acquired nothing still has its place on a logarithmic axis."""
+"""Lower bound of a count, so that a network that acquired nothing fits on a logarithmic axis."""
 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """The points of one seed that are fitted: a resource and the loss, counts and foretold losses at it.
+    """The points of one seed that are fitted: a resource and the loss, counts and predicted losses at it.
 
-    A run that did not come to them has none.
+    A run that did not reach these points has none.
     """
 
     resource: Float[np.ndarray, " points"]
     loss: Float[np.ndarray, " points"]
     count: Float[np.ndarray, " points"]
     soft_count: Float[np.ndarray, " points"]
-    foretold: Mapping[str, Float[np.ndarray, " points"]]
+    predictions: Mapping[str, Float[np.ndarray, " points"]]
     """By the names of `PREDICTIONS`."""
 
     @property
@@ -54,13 +54,13 @@ class Points:
 
 Seeds = Sequence[Float[np.ndarray, " _"]]
 Exponent = Callable[[str, Seeds, Seeds, int], Estimate]
-"""From what is said of it, x and y of every seed, and 1 or, for what grows, −1, the exponent over seeds."""
+"""Returns an exponent over seeds from its description, x and y of every seed, and a sign: −1 if y grows."""
 
 
 def loss_at_count(
     forest: Forest, count: Float[np.ndarray, " points"], soft_count: Float[np.ndarray, " points"]
 ) -> dict[str, Float[np.ndarray, " points"]]:
-    """Losses that Q-dynamics foretells for a forest at counts of acquired functions."""
+    """Losses that Q-dynamics predicts for a forest at counts of acquired functions."""
     order = compositional_order(forest)
     return {
         "predicted": loss_after(forest, order, count),
@@ -83,9 +83,9 @@ def level_figures(
         f"r2_{key}": over("R² of the log-log fit", [fit.r2 for fit in fits]),
     }
     for name, says in PREDICTIONS.items():
-        foretold = [one.foretold[name] for one in seeds]
-        errors = [log_error(*pair) for pair in zip(foretold, loss, strict=True)]
-        figures[f"{name}_{key}"] = exponent(says, size, foretold, 1)
+        predicted = [one.predictions[name] for one in seeds]
+        errors = [log_error(*pair) for pair in zip(predicted, loss, strict=True)]
+        figures[f"{name}_{key}"] = exponent(says, size, predicted, 1)
         figures[f"{name}_log_error_{key}"] = over(f"rms log error of losses: {says}", errors, "nats")
     count, soft = [one.count for one in seeds], [one.soft_count for one in seeds]
     known = [np.maximum(one, FEWEST_ACQUIRED) for one in count]

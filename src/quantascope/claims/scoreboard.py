@@ -116,7 +116,7 @@ class Row:
         return bool(values) and min(values) - slack <= self.stated.paper <= max(values) + slack
 
     def to_json(self) -> dict[str, Any]:
-        """The row for machines."""
+        """The row as JSON."""
         return {
             "claim": self.claim,
             "figure": self.figure,

@@ -1,9 +1,9 @@
-"""A quantum is a computation that its events share, so teaching some of them must teach the others; a new claim.
+"""A quantum is a computation that its events share, so teaching some of them must teach the others. A new claim.
 
 A set of events is cut at random into halves A and B, no input on both sides. The network is trained again from the
 same start with A's weight raised (or lowered), and B is compared with events outside the set that are matched one
 by one in output word, length and position, with others that have the same word and a like loss curve, and with the
-events of other sets. Any method that proposes sets can be scored so, without a known answer.
+events of other sets. Any method that proposes sets can be scored in this way, without a known answer.
 
 The claim is calibrated where the answer is known: on parities, half of a unit's events must move the other half,
 and half of a random set must move nothing. Random sets with the same output words are the null on every source.

@@ -1,9 +1,9 @@
 """What is active while a Q-model names 346 and 800 (appendix G.3; tables 3 to 5, figures 6a and 7).
 
-At each word of a fit's own output are counted the open gates and the writers that write, how much they write, and
-how well their descriptions hold on other inputs. Units of one fit have no counterpart in another, so only these
-sums over units are compared with the paper's, over fits. A fit that says another word leaves the figures of that
-word undefined.
+At each word of a fit's own output, the open gates and active writers are counted, with how much they write and how
+well their descriptions hold on other inputs. Units of one fit have no counterpart in another, so only these sums
+over units are compared with the paper's, over fits. A fit that says another word leaves the figures of that word
+undefined.
 
 The paper's *activity* of a writer is not what it executes: its code shows GELU(s) ‖v‖ for a score s and a
 direction v that the network normalises. The same is measured here.
@@ -85,13 +85,13 @@ class TracedFit:
 
     @cached_property
     def lengths(self) -> dict[str, float]:
-        """How long each writer's direction is before it is normalised."""
+        """The norm of each writer's direction before normalisation."""
         model = self.run.model
         names = [name for of_quantum in model.writer_names for name in of_quantum]
         return dict(zip(names, model.direction.detach().norm(dim=-1).flatten().tolist(), strict=True))
 
     def activity(self, step: Step) -> float:
-        """The paper's measure of how much all writers write at a step."""
+        """The paper's measure of the activity of all writers at a step."""
         score = torch.tensor([unit.activity for unit in step.writers])
         length = torch.tensor([self.lengths[unit.name] for unit in step.writers])
         return float((functional.gelu(score) * length).sum())

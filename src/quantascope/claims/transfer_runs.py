@@ -47,7 +47,7 @@ class SourceTrials(Config):
 
     @property
     def trainings(self) -> int:
-        """The most that there can be: the source, the even weights, and every trial."""
+        """Largest possible number of trainings: the source, the even weights, and every trial."""
         factors = self.sets * (self.splits + len(OTHER_CHANGES)) if "factors" in self.methods else 0
         return 2 + self.sets * len(set(self.methods) - {"factors"}) + factors
 
@@ -62,13 +62,13 @@ class ParityTrials(Config):
 
     @property
     def trainings(self) -> int:
-        """The most that there can be."""
+        """Largest possible number of trainings."""
         return 1 + 3 * self.sets
 
 
 @dataclass(frozen=True, eq=False)
 class Tried:
-    """What came of the trials of one source; `rows` are there if its units are known."""
+    """The outcome of the trials of one source; `rows` are given if its units are known."""
 
     transfer: Transfer
     rows: ParityRows | None = None
@@ -80,7 +80,7 @@ class Tried:
 
     @property
     def child_to_parent(self) -> float:
-        """What teaching half of a leaf's events does to its parent's task, beyond other tasks of that depth."""
+        """The effect of teaching half of a leaf's events on its parent's task, beyond others of that depth."""
         rows, transfer = self.rows, self.transfer
         if rows is None:
             return np.nan

@@ -172,7 +172,7 @@ class Sweep:
         """What is fitted, a point for each width; NaN for networks that diverged."""
         forest, count, soft_count = self.forest, self.selected(self.count), self.selected(self.soft_count)
         coefficient = np.concatenate([part.coefficient for part in self.parts], axis=1)
-        foretold = {
+        predicted = {
             **loss_at_count(forest, count, soft_count),
             "reconstructed": self.selected(reconstructed(forest, self.acquired)),
             "fractional": self.selected(fractional(forest, coefficient)),
@@ -182,7 +182,7 @@ class Sweep:
             self.selected(self.loss),
             np.maximum(self._kept(count), FEWEST_ACQUIRED),
             self._kept(soft_count),
-            {name: self._kept(loss) for name, loss in foretold.items()},
+            {name: self._kept(loss) for name, loss in predicted.items()},
         )
 
     def _kept(self, values: Float[np.ndarray, " widths"]) -> Float[np.ndarray, " widths"]:

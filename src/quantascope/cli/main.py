@@ -118,7 +118,8 @@ def _parse(arguments: list[str] | None) -> Callable[[], int | None]:
             raise InvalidConfig(f"{old} is {RENAMED_OPTIONS[old]} since version 0.2") from None
         command = asked if asked in names else None
         said = (command and _unknown_option(command, given)) or _complaint(complaint.getvalue())
-        raise InvalidConfig(f"{said} see {f'quantascope {command}' if command else 'quantascope'} --help") from None
+        page = f"quantascope {command}" if command else "quantascope"
+        raise InvalidConfig(f"{said} see {page} --help") from None
 
 
 def _bound(arguments: list[str]) -> Callable[[], int | None]:

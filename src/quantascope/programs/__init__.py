@@ -17,7 +17,7 @@ BUILT_IN = ("english", "french", "addition", "roman", "clock", "inflection", "mi
 NUMBER_NAMING = "number-naming"
 """The task of the paper's source, which the English program writes too."""
 TASKS = {NUMBER_NAMING: "quantascope.tasks.number_naming.task", "spelling": "quantascope.tasks.spelling.task"}
-"""Tasks that have no program of theirs, and the modules that hold them."""
+"""Tasks without a program, and the modules that hold them."""
 
 
 def find_program(where: str) -> Program:

@@ -1,4 +1,4 @@
-"""Addition as on squared paper: two numbers of three digits, their sum written digit by digit from the right.
+"""Addition in columns: two numbers of three digits, their sum written digit by digit from the right.
 
 057 + 968 is written 5 2 0 1. Whether a column receives a carry is read off the column before it: two digits
 that add up to more than the digit written beneath them have carried. (a + b + carry = digit + 10 · next carry.)

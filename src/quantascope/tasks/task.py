@@ -1,4 +1,4 @@
-"""`Task`: what a network was asked, as far as discovery wants to know it.
+"""`Task`: the inputs and prediction events of a network, as discovery needs them.
 
 A task lists its inputs by panel, turns inputs into events, and says what each event is. `SequenceTask` is one for
 models that read and write symbols; `ExampleTask` is one for anything else that has a loss per example.
@@ -16,7 +16,7 @@ from quantascope.runs.errors import InvalidConfig
 
 @runtime_checkable
 class Examples(Protocol):
-    """Examples that are cut in ranges; each holds one or more events."""
+    """Examples that can be sliced; each holds one or more events."""
 
     def __len__(self) -> int: ...
 
@@ -61,7 +61,7 @@ class Roles:
 
 @runtime_checkable
 class Task(Protocol):
-    """What a source was trained on, and on what it is asked."""
+    """The training data of a source, and the panels on which it is evaluated."""
 
     @property
     def panels(self) -> Mapping[str, Any]: ...
@@ -74,7 +74,7 @@ class Task(Protocol):
         ...
 
     def key(self, source: Any) -> Any:
-        """What tells an input from others: equal keys are the same input."""
+        """The key of an input; inputs with equal keys are the same."""
         ...
 
     def events(self, inputs: Iterable[Any]) -> Examples:
@@ -82,11 +82,11 @@ class Task(Protocol):
         ...
 
     def labels(self, inputs: Iterable[Any]) -> tuple[str, ...]:
-        """A word for every event of these inputs: what is to be predicted there."""
+        """The target of every event of these inputs, as a word."""
         ...
 
     def properties(self, inputs: Sequence[Any]) -> Properties | None:
-        """Atoms in whose words units are described; None if the task has none."""
+        """The property table of these inputs, by which units are described; None if the task has none."""
         ...
 
 
@@ -119,7 +119,7 @@ class SymbolTask(Task, Protocol):
     def probes(self) -> Callable[[Sequence[Any]], Properties] | None: ...
 
     def parse(self, text: str) -> Any:
-        """The input that a person types."""
+        """Parse a user's text to an input."""
         ...
 
     def prompt_tokens(self, source: Any) -> list[int]:
@@ -196,7 +196,7 @@ class ExampleTask:
         return tuple(str(_plain(self.classes[panel][place])) for place in index)
 
     def properties(self, inputs: Sequence[tuple[str, int]]) -> Properties | None:
-        """The class of each example, and what the columns say of it."""
+        """The property table of the examples: their class and the columns."""
         panel, index = _one_panel(inputs)
         columns = {"class": self.classes, **self.columns}
         chosen = {name: [_plain(values[panel][place]) for place in index] for name, values in columns.items()}

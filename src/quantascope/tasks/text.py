@@ -12,7 +12,7 @@ from quantascope.tasks.packaged import PackagedData
 from quantascope.tasks.task import Roles
 
 HELD_OUT_EVERY = 10
-"""Without panels of the user's, every so many-th example is held out."""
+"""Without panels of the user's, every n-th example is held out."""
 _HELD_OUT = ("held_out", "calibration", "test")
 
 
@@ -24,7 +24,7 @@ class TextExample(NamedTuple):
 
 
 def windows(tokens: Sequence[int], length: int) -> list[TextExample]:
-    """A text in windows of so many tokens; every token of a window but the first is predicted.
+    """A text in windows of `length` tokens; every token of a window but the first is predicted.
 
     >>> windows([5, 6, 7, 8, 9], 2)
     [TextExample(prompt=(5,), answer=(6,)), TextExample(prompt=(7,), answer=(8,))]
@@ -59,7 +59,7 @@ def split(examples: Sequence[TextExample]) -> dict[str, tuple[TextExample, ...]]
 
 @dataclass(frozen=True, eq=False)
 class TextTask:
-    """What a language model is asked; an input is a `TextExample`."""
+    """The task of a language model; an input is a `TextExample`."""
 
     vocabulary: tuple[str, ...]
     positions: int
@@ -78,7 +78,7 @@ class TextTask:
 
     @property
     def reported(self) -> tuple[str, ...]:
-        """The panels on which accuracy is told."""
+        """The panels on which accuracy is reported."""
         return ("test",) if "test" in self.panels else ()
 
     @property
@@ -123,7 +123,7 @@ class TextTask:
         return None if self.describe is None else self.describe(inputs)
 
     def parse(self, text: str) -> TextExample:
-        """What a person types, with the answer of the data if the prompt is in it."""
+        """Parse a user's text to an example, with the answer of the data if its prompt is in it."""
         prompt = tuple(self.encode(text))
         if not prompt:
             raise InvalidConfig("an empty text asks nothing; type at least one token")

@@ -45,8 +45,10 @@ def _losses(axes: Axes, runs: list[LearningCurves], ratio: float, letter: str, t
             [reconstructed_loss(r.forest, r.times.step, step, closed=True) for r in runs],
         ),
     }
-    foretold = [reconstructed_loss(r.forest, forecast_tasks(r).conditional.step, step, closed=False) for r in runs]
-    axes.plot(step, np.median(foretold, axis=0), color="black", linewidth=1, linestyle="-.", label="Q-dynamics")
+    predicted = [
+        reconstructed_loss(r.forest, forecast_tasks(r).conditional.step, step, closed=False) for r in runs
+    ]
+    axes.plot(step, np.median(predicted, axis=0), color="black", linewidth=1, linestyle="-.", label="Q-dynamics")
     for label, (colour, dash, values) in curves.items():
         stacked = np.stack(values)
         axes.fill_between(step, stacked.min(0), stacked.max(0), color=colour, alpha=0.2, linewidth=0)

@@ -29,7 +29,7 @@ def _curve(axes: Axes, stairs: Staircase) -> None:
     axes.plot([], [], color=GREY, linewidth=0.8, label="other tasks")
     axes.plot(step, run.loss, color=VERMILLION, linewidth=1.8, label="weighted mean")
     axes.plot(step, run.task_loss[:, chosen], color=BLUE, linewidth=1.5, label="highlighted task")
-    axes.plot(step, _foretold(stairs), color="black", linewidth=1, linestyle="-.", label="its Q-dynamics")
+    axes.plot(step, _predicted(stairs), color="black", linewidth=1, linestyle="-.", label="its Q-dynamics")
     axes.axhline(0.5, color="black", linewidth=0.8, linestyle=":", label="1/2 bit")
     for crossing in (stairs.private[chosen], stairs.shared_crossing):
         axes.axvline(crossing, color=BLUE, linewidth=0.8, linestyle="--")
@@ -40,8 +40,8 @@ def _curve(axes: Axes, stairs: Staircase) -> None:
     title(axes, "a", "one task on its staircase, one run")
 
 
-def _foretold(stairs: Staircase) -> np.ndarray:
-    """The staircase that the simulator foretells for the highlighted task."""
+def _predicted(stairs: Staircase) -> np.ndarray:
+    """The staircase that the simulator predicts for the highlighted task."""
     forest, modes = stairs.curves.forest, forecast_modes(stairs.curves.forest, stairs.modes).conditional.step
     path = forest.path(int(forest.tasks[stairs.highlighted]))
     times = np.where(np.isnan(modes[path]), np.inf, modes[path])

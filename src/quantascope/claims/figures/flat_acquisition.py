@@ -26,7 +26,7 @@ def draw(reproduction: Reproduction) -> Figure:
     return figure
 
 
-def _losses(axes: Axes, run: LearningCurves, foretold: Forecasts) -> None:
+def _losses(axes: Axes, run: LearningCurves, predicted: Forecasts) -> None:
     step, frequency = run.history.step, run.forest.task_probability
     scale = LogNorm(frequency.min(), frequency.max())
     for task in np.argsort(frequency):
@@ -38,7 +38,7 @@ def _losses(axes: Axes, run: LearningCurves, foretold: Forecasts) -> None:
             alpha=0.7,
         )
     axes.plot(step, run.loss, color=VERMILLION, linewidth=2.2, label="weighted mean")
-    rebuilt = reconstructed_loss(run.forest, foretold.conditional.step, step, closed=False)
+    rebuilt = reconstructed_loss(run.forest, predicted.conditional.step, step, closed=False)
     axes.plot(step, rebuilt, color="black", linewidth=1.2, linestyle=":", label="Q-dynamics")
     axes.set(xlabel="training step", ylabel="held-out loss (bits)", ylim=(0, 1.35), xlim=(0, step[-1]))
     axes.locator_params(axis="x", nbins=4)

@@ -49,17 +49,17 @@ def _unseen(axes: Axes, grids: list[Grid]) -> None:
         fitted, cells = grid.cells.where(~held), grid.cells.where(held)
         laws = ((fit_separately(fitted), GREY, "separate laws"), (fit_joint(fitted), BLUE, "joint law"))
         for law, colour, name in laws:
-            foretold = law.count(cells.resources)
-            ends += [float(foretold.min()), float(foretold.max())]
+            predicted = law.count(cells.resources)
+            ends += [float(predicted.min()), float(predicted.max())]
             label = name if place == 0 else None
             axes.plot(
-                foretold, cells.count, "o", color=colour, markersize=3, alpha=0.6, markeredgewidth=0, label=label
+                predicted, cells.count, "o", color=colour, markersize=3, alpha=0.6, markeredgewidth=0, label=label
             )
         ends += [float(cells.count.min()), float(cells.count.max())]
     span = np.array([min(ends), max(ends)])
     axes.plot(span, span, color="black", linewidth=0.8)
     log_axes(axes, x="steps", y="steps")
-    axes.set(xlabel="foretold K", ylabel="measured K")
+    axes.set(xlabel="predicted K", ylabel="measured K")
     axes.legend(loc="upper left", handletextpad=0.2)
     title(axes, "b", "larger and longer than fitted")
 

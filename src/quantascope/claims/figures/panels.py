@@ -43,7 +43,7 @@ def exponent_panel(axes: Axes, result: Result, levels: Sequence[str], columns: M
 
 
 def forecast_panel(axes: Axes, forecasts: Sequence[Forecasts], *, letter: str, what: str = "task") -> None:
-    """Foretold against measured acquisition steps, demand alone and demand over κ."""
+    """Predicted against measured acquisition steps, demand alone and demand over κ."""
     measured = np.concatenate([f.measured for f in forecasts])
     demand = np.concatenate([f.demand.step for f in forecasts])
     conditional = np.concatenate([f.conditional.step for f in forecasts])
@@ -54,7 +54,7 @@ def forecast_panel(axes: Axes, forecasts: Sequence[Forecasts], *, letter: str, w
     axes.scatter(conditional, measured, s=size, color=BLUE, alpha=0.6, linewidths=0, label="demand / complexity")
     _diagonal(axes, np.concatenate([measured, demand, conditional]))
     log_axes(axes, x="steps", y="steps")
-    axes.set(xlabel="foretold acquisition step", ylabel="measured acquisition step")
+    axes.set(xlabel="predicted acquisition step", ylabel="measured acquisition step")
     axes.legend(loc="best", handletextpad=0.5)
     title(axes, letter, f"forecast of unseen {what}s")
 
@@ -63,5 +63,5 @@ def _diagonal(axes: Axes, values: Float[np.ndarray, " values"]) -> None:
     if not np.isfinite(values).any():
         return
     low, high = np.nanmin(values) / 1.2, np.nanmax(values) * 1.2
-    axes.plot([low, high], [low, high], color="black", linewidth=0.8, label="foretold = measured")
+    axes.plot([low, high], [low, high], color="black", linewidth=0.8, label="predicted = measured")
     axes.set(xlim=(low, high), ylim=(low, high))

@@ -12,7 +12,7 @@ COSTS = (
     ("parameter_share", "parameters (% of the source's)", 2.0),
     ("gate_f1", "F1 of gates with held-out supports", 0.03),
 )
-"""What agreement is drawn against, and how far from the base a variation is named."""
+"""What agreement is drawn against, and the distance from the base from which a variation is labelled."""
 
 
 def draw(reproduction: Reproduction) -> Figure:

@@ -61,7 +61,7 @@ def _completeness(axes: Axes, config: RecoverQuanta, evidence: Mapping[str, Meas
 
 
 def _discreteness(axes: Axes, figures: Mapping[str, Estimate]) -> None:
-    """How much better each source is explained than its surrogate, and that than a surrogate of its own."""
+    """How much more is explained of each source than of its surrogate, and of the surrogate than of its own."""
     kinds = {"source over\nits surrogate": "_beyond_loadings", "surrogate over\nits own surrogate": "_control"}
     for suffix, colour, shift in (("", ORANGE, -0.12), ("_path", BLUE, 0.12)):
         for place, kind in enumerate(kinds.values()):

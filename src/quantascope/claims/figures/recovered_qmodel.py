@@ -21,7 +21,7 @@ def colours(evidence: Mapping[str, FittedSource]) -> dict[FitPreset, str]:
 
 
 def shifts(evidence: Mapping[str, FittedSource], reach: float) -> list[tuple[float, tuple[FitPreset, str]]]:
-    """Where the points of each preset stand beside a line, with its colour."""
+    """The horizontal offset of each preset's points, with its colour."""
     shown = list(colours(evidence).items())
     return list(zip((-reach, reach) if len(shown) > 1 else (0.0,), shown, strict=True))
 

@@ -12,7 +12,7 @@ from quantascope.report.figures.style import BLUE, ORANGE, VERMILLION, panels, t
 
 
 def draw(reproduction: Reproduction) -> Figure:
-    """How well factors are found again under both rules, and which of the first source's are."""
+    """How well factors recur under both rules, and which factors of the first source do."""
     config, sources = reproduction.config, list(reproduction.evidence.values())
     figure, (matches, quanta) = panels(2, width=5.0, height=4.0)
     rules: tuple[tuple[Rule, str], ...] = (("gradient", ORANGE), ("path", BLUE))

@@ -20,7 +20,7 @@ LENGTH = 128
 """Bytes of a window; all but the first are predicted."""
 LEAST_MODULES = 16
 _SPLITS = ("development", *("test",) * 2, *("training",) * 13)
-"""Of sixteen modules."""
+"""The splits of every sixteen modules."""
 _LEFT_OUT = frozenset(
     {"test", "tests", "idlelib", "lib2to3", "ensurepip", "turtledemo", "pydoc_data", "encodings", "__pycache__"}
 )

@@ -39,13 +39,13 @@ LIBRARY = {
     "byte": "writes the byte {}",
     "previous": "after the byte {}",
 }
-"""Columns in words; of two atoms that hold in the same events the first is the one that is said."""
+"""Columns in words; of two properties that hold in the same events, the first one is used."""
 PROBES = (
     "in a docstring", "completes a keyword", "continues a name", "continues a name seen before", "in an attribute",
     "opens a bracket", "closes a bracket", "end of line", "first of a line", "indentation", "colon of a block",
     "given by syntax",
 )  # fmt: skip
-"""Properties of which it is asked whether any single unit detects them."""
+"""Properties for which the best single detector is reported."""
 _BUILTINS = frozenset(dir(builtins))
 _DEEPEST = 3
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -54,7 +54,7 @@ Row = dict[str, Any]
 
 
 def code_properties(windows: Sequence[tuple[str, Place, int]]) -> Properties:
-    """The library on the predicted bytes of windows, each with its file's text, its place and its length."""
+    """The property table of the predicted bytes of windows, each given by its file's text, offset and length."""
     rows = [(number, row) for number, one in enumerate(windows) for row in _events(*one)]
     columns = {column: [row.get(column) for _, row in rows] for column in LIBRARY}
     return Properties.of(columns, LIBRARY, example=[number for number, _ in rows])

@@ -20,9 +20,9 @@ from quantascope.tasks.hsp.sampler import Batch, PackedTasks
 from quantascope.tasks.hsp.supports import Support
 
 _ROLE = 104_729
-"""Between the seeds of two roles."""
+"""Offset between the seeds of two roles."""
 _TASKS_AT_ONCE = 16
-"""In a draw of the panel."""
+"""Tasks in one draw of the panel."""
 
 
 def role_supports(count: int, *, degree: int, pool: int, first: int, role: int, seed: int) -> list[Support]:

@@ -17,7 +17,7 @@ from quantascope.theory import forest_size, query_by_depth, regular_forest, zipf
 
 Distractors = Annotated[int, Field(ge=0, le=10**6)]
 _BYTES_OF_A_NODE = 500
-"""Of a support, its place among those in use, and the basis of its path."""
+"""Memory of a node: its support, its place among those in use, and the basis of its path."""
 
 
 class FlatFamily(Config):
@@ -70,7 +70,7 @@ class LevelRatio(Config):
 
 
 class ZipfDemand(Config):
-    """Frequencies r^(−exponent), ranks dealt to the nodes at random, whatever their depth."""
+    """Frequencies r^(−exponent), with ranks assigned to nodes at random, independently of depth."""
 
     kind: Literal["zipf"] = "zipf"
     exponent: NonNegativeFloat = 1.0

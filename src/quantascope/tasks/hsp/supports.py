@@ -97,7 +97,7 @@ def _refuse_too_many(degree: Sequence[int], pools: Sequence[Sequence[int]]) -> N
 
 
 def _refuse_too_deep(parent: Sequence[int], degree: Sequence[int], pools: Sequence[Sequence[int]]) -> None:
-    """Refuse a path with more supports of one kind than can be independent; a search would never end well."""
+    """Refuse a path with more supports of one kind than can be independent; no search could succeed."""
     on_path: list[Counter[tuple[int, Sequence[int]]]] = []
     for above, size, pool in zip(parent, degree, pools, strict=True):
         kind = (size, _kind(pool))

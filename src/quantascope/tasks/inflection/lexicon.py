@@ -20,7 +20,7 @@ TRAINING_SIZES = (100, 300, 1000, 3000)
 TRAINING, DEVELOPMENT, TEST = 3000, 500, 2000
 _FORM_OF = {"noun": "PLURAL", "verb": "PAST", "adj": "COMPARATIVE"}
 _SPLITS = ("development", *("test",) * 3, *("training",) * 12)
-"""Of sixteen lemmas."""
+"""The splits of every sixteen lemmas."""
 
 
 def data() -> PackagedData:
@@ -32,8 +32,8 @@ def data() -> PackagedData:
 def lexicon() -> Mapping[str, str]:
     """The first listed form of every word that has one, by lemma and form, as in `walk+PAST`.
 
-    Words are of the letters a to z. Nouns whose plural is the word itself are mostly without a plural, as
-    *furniture*, and are left out.
+    Words are of the letters a to z. Nouns whose listed plural is the word itself mostly have no plural,
+    such as *furniture*, and are left out.
     """
     found: dict[str, str] = {}
     with gzip.open(data().path, "rt", encoding="utf-8") as lines:
@@ -54,7 +54,7 @@ def _is_word(word: str, longest: int) -> bool:
 
 
 def parts(asked: str) -> tuple[str, str]:
-    """Lemma and form of what is asked.
+    """Lemma and form of an input.
 
     >>> parts("walk+PAST")
     ('walk', 'PAST')
@@ -64,7 +64,7 @@ def parts(asked: str) -> tuple[str, str]:
 
 
 def form_of(asked: str) -> str:
-    """The form in the data; of a word that they do not have, the form by the rules."""
+    """The form in the data, or the form by the rules for a word that is not in the data."""
     return lexicon().get(asked) or regular_form(*parts(asked))
 
 
@@ -102,7 +102,7 @@ PANELS = {
 
 
 def read_asked(text: str) -> str:
-    """What a person types: a lemma and a form."""
+    """Parse a user's text to a lemma and a form."""
     lemma, form = parts(text.strip())
     form = form.upper()
     if form not in FORMS:

@@ -27,13 +27,13 @@ LIBRARY = {
     "index": "output {}",
     "letter": "writes {}",
 }
-"""Columns in words; of two atoms that hold in the same events the first is the one that is said."""
+"""Columns in words; of two properties that hold in the same events, the first one is used."""
 
 PROBES = (
     "copies the stem", "writes what is new", "ends", "last letter of the stem", "letter 1 of the suffix",
     "changes y to i", "doubles the consonant", "departs from the rule",
 )  # fmt: skip
-"""Properties of which it is asked whether any single unit detects them."""
+"""Properties for which the best single detector is reported."""
 
 
 def inflection_probes(words: Sequence[str]) -> Properties:
@@ -42,7 +42,7 @@ def inflection_probes(words: Sequence[str]) -> Properties:
 
 
 def inflection_properties(words: Sequence[str]) -> Properties:
-    """The library on the events of these words.
+    """The property table of the events of these words.
 
     >>> table = inflection_properties(["fly+PLURAL"])
     >>> table.atom("copies the stem"), table.atom("changes y to i")

@@ -36,7 +36,7 @@ LIBRARY = {
     "word": "writes {}",
     **{f"{place} digit": f"{place} digit {{}}" for place in PLACES},
 }
-"""Columns in words; of two atoms that hold in the same events the first is the one that is said."""
+"""Columns in words; of two properties that hold in the same events, the first one is used."""
 
 ZEROS = {
     **{f"{place} zero": f"zero at {place}" for place in PLACES[:-1]},
@@ -66,7 +66,7 @@ class Step(NamedTuple):
 
 
 def naming_properties(numbers: Iterable[int]) -> Properties:
-    """The library on the events of naming these numbers, in the order of `naming_events`.
+    """The property table of the events of naming these numbers, in the order of `naming_events`.
 
     >>> table = naming_properties([42])
     >>> [name for name, (_, second, _) in zip(table.names, table.values) if second][:6]
@@ -76,7 +76,7 @@ def naming_properties(numbers: Iterable[int]) -> Properties:
 
 
 def zero_properties(numbers: Iterable[int]) -> Properties:
-    """The audit of zeros on the same events.
+    """The audit of zeros: its columns on the same events.
 
     >>> table = zero_properties([3002])
     >>> table.atom("zero at tens"), table.atom("passes over a zero at tens")

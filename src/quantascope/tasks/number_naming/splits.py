@@ -211,7 +211,7 @@ def _halves() -> tuple[Sequence[Sequence[int]], Sequence[Sequence[int]]]:
 
 
 def _round_robin(pools: Sequence[Sequence[int]], count: int) -> Numbers:
-    """Take from each pool in turn until there are enough, so that short pools are used up and long ones even."""
+    """Take from each pool in turn until there are enough, so that long pools contribute equally."""
     deepest = max(map(len, pools))
     turns = [pool[turn] for turn in range(deepest) for pool in pools if turn < len(pool)]
     return tuple(sorted(turns[:count]))

@@ -31,7 +31,7 @@ def pool_numbers(count: int, seed: int) -> tuple[int, ...]:
 
 
 def read_number(text: str) -> int:
-    """The number that a person types.
+    """Parse a user's text to a number.
 
     >>> read_number("12,345")
     12345

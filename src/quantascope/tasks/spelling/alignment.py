@@ -37,7 +37,7 @@ Regularity = Literal["regular", "minor", "exception"]
 
 @dataclass(frozen=True)
 class Grapheme:
-    """Letters from `start`, how many phonemes they say, and by what right."""
+    """Letters from `start`, how many phonemes they say, and whether by rule."""
 
     letters: str
     start: int

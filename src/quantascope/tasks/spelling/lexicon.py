@@ -19,7 +19,7 @@ MOST_SOUNDS = 13
 TRAINING_SIZES = (300, 1000, 3000, 10_000, 20_000)
 TRAINING, DEVELOPMENT, TEST = 20_000, 300, 2000
 _SPLITS = ("development", *("test",) * 2, *("training",) * 13)
-"""Of sixteen families."""
+"""The splits of every sixteen families."""
 _ENDINGS = (
     "nesses", "ness", "ments", "ment", "ings", "ing", "ers", "er", "est", "ed", "ful", "less", "ies", "ied", "es",
     "ab", "s", "d", "y", "e", "l", "i",
@@ -119,7 +119,7 @@ PANELS = {
 
 
 def read_word(text: str) -> str:
-    """What a person types: a word of the dictionary."""
+    """Parse a user's text to a word of the dictionary."""
     word = text.strip().lower()
     strange = next((letter for letter in word if not "a" <= letter <= "z"), None)
     if strange is not None:

@@ -45,13 +45,13 @@ LIBRARY = {
     "length": "{}-letter word",
     "index": "output {}",
 }  # fmt: skip
-"""Columns in words; of two atoms that hold in the same events the first is the one that is said."""
+"""Columns in words; of two properties that hold in the same events, the first one is used."""
 PROBES = (
     "ends", "says a vowel", "primary stress", "unstressed", "sound by rule", "another sound of the grapheme",
     "passes over a silent letter", "long before a silent e", "grapheme of several letters", "doubled letter",
     "soft c or g", "reduced vowel", "first sound", "last sound",
 )  # fmt: skip
-"""Properties of which it is asked whether any single unit detects them."""
+"""Properties for which the best single detector is reported."""
 
 
 def spelling_probes(words: Sequence[str]) -> Properties:
@@ -60,7 +60,7 @@ def spelling_probes(words: Sequence[str]) -> Properties:
 
 
 def spelling_properties(words: Sequence[str]) -> Properties:
-    """The library on the events of these words.
+    """The property table of the events of these words.
 
     >>> table = spelling_properties(["knight"])
     >>> table.atom("grapheme of several letters"), table.atom("says a vowel")
