@@ -64,6 +64,22 @@ class Claim:
     """The name of a set of runs that several claims share."""
 
 
+def exact_claim(
+    *, name: str, says: str, config: Config, measure: Callable[[Any, Mapping[str, Any]], Mapping[str, Estimate]]
+) -> Claim:
+    """A claim about exact facts: nothing is trained, and all presets are the same."""
+    return Claim(
+        name=name,
+        says=says,
+        presets=dict.fromkeys(("quick", "full", "paper"), config),
+        runs=lambda config: {},
+        prepare=lambda run: None,
+        work=lambda run, path, progress, device: None,
+        steps=lambda run: 0,
+        measure=measure,
+    )
+
+
 @dataclass(frozen=True)
 class Reproduction:
     """A reproduced claim: its result, the evidence it was read from, and where it was written."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, model_validator
 
-from quantascope.claims.claim import Claim
+from quantascope.claims.claim import exact_claim
 from quantascope.claims.demand_level import BETAS, at_alpha, key_of
 from quantascope.claims.result import Estimate
 from quantascope.runs.config import Config, Count, Distinct, Positive, PositiveFloat
@@ -73,13 +73,9 @@ def measure(config: FiniteSize, evidence: Mapping[str, Any]) -> dict[str, Estima
     return figures
 
 
-CLAIM = Claim(
+CLAIM = exact_claim(
     name="finite-size",
     says="the exponent fitted to a finite forest nears that of its demand as the forest grows",
-    presets={"quick": FiniteSize(), "full": FiniteSize(), "paper": FiniteSize()},
-    runs=lambda config: {},
-    prepare=lambda run: None,
-    work=lambda run, path, progress, device: None,
-    steps=lambda run: 0,
+    config=FiniteSize(),
     measure=measure,
 )

@@ -6,7 +6,7 @@ No network is trained. The counts and probabilities are those of forests that ar
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from quantascope.claims.claim import Claim
+from quantascope.claims.claim import exact_claim
 from quantascope.claims.result import Estimate
 from quantascope.runs.config import Config, Count, Distinct, Positive, PositiveFloat
 from quantascope.tasks.hsp import ClosureDemand, Forest, RegularFamily, build_forest
@@ -48,13 +48,9 @@ def measure(config: HSPDemand, evidence: Mapping[str, Any]) -> dict[str, Estimat
     return {key: Estimate.over_runs(says, [value]) for key, (says, value) in facts.items()}
 
 
-CLAIM = Claim(
+CLAIM = exact_claim(
     name="hsp-demand",
     says="the construction of HSP prescribes demand, query mass and conditional losses exactly",
-    presets={"quick": HSPDemand(), "full": HSPDemand(), "paper": HSPDemand()},
-    runs=lambda config: {},
-    prepare=lambda run: None,
-    work=lambda run, path, progress, device: None,
-    steps=lambda run: 0,
+    config=HSPDemand(),
     measure=measure,
 )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from quantascope.claims.claim import Claim
+from quantascope.claims.claim import exact_claim
 from quantascope.claims.result import Estimate
 from quantascope.runs.config import Config
 from quantascope.tasks.number_naming import PANELS
@@ -43,13 +43,9 @@ def measure(config: NumberNamingData, evidence: Mapping[str, Any]) -> dict[str, 
     return {key: Estimate.over_runs(says, [value], "numbers") for key, (says, value) in facts.items()}
 
 
-CLAIM = Claim(
+CLAIM = exact_claim(
     name="number-naming-data",
     says="300 training numbers, a balanced evaluation, and panels that test recombination",
-    presets={preset: NumberNamingData() for preset in ("quick", "full", "paper")},
-    runs=lambda config: {},
-    prepare=lambda run: None,
-    work=lambda run, path, progress, device: None,
-    steps=lambda run: 0,
+    config=NumberNamingData(),
     measure=measure,
 )

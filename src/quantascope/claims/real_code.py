@@ -31,25 +31,12 @@ STUDY = Study(
     every=2,
 )
 """Windows begin anywhere, so events are alike by the bytes before them and not by their position."""
-FULL = RealClaim(source=SOURCE, seeds=(0, 1, 2), study=STUDY)
 CLAIM = real_claim(
     name="real-code",
     says="quanta of a network that learns to read Python",
-    presets={
-        "quick": RealClaim(
-            source=SOURCE.replace(
-                {
-                    "steps": 20, "intervals": 4, "blocks": 2, "width": 16, "heads": 2, "hidden": 32, "batch": 8,
-                    "warmup": 2,
-                }
-            ),
-            seeds=(0,),
-            study=STUDY.replace(
-                {"fit.updates": 20, "spacings": [2, 4], "permutations": 2, "draws": 1, "shuffles": 5, "every": 20}
-            ),
-        ),
-        "full": FULL,
-        "paper": FULL,
+    full=RealClaim(source=SOURCE, seeds=(0, 1, 2), study=STUDY),
+    quick={
+        "steps": 20, "intervals": 4, "blocks": 2, "width": 16, "heads": 2, "hidden": 32, "batch": 8, "warmup": 2,
     },
     quality=quality,
 )  # fmt: skip

@@ -39,22 +39,10 @@ STUDY = Study(
 CLAIM = real_claim(
     name="real-inflection",
     says="quanta of a network that learns English inflection from real words",
-    presets={
-        "quick": RealClaim(
-            source=SOURCE.replace(
-                {
-                    "trained_on": "training_300", "measured_on": "training_100", "steps": 200, "intervals": 4,
-                    "replays": 4, "model.blocks": 2, "model.width": 16, "model.hidden": 32,
-                    "schedule.warmup": 10, "schedule.decay_from": 10,
-                }
-            ),
-            seeds=(0,),
-            study=STUDY.replace(
-                {"fit.updates": 20, "spacings": [2, 4], "permutations": 2, "draws": 1, "shuffles": 5, "every": 20}
-            ),
-        ),
-        "full": RealClaim(source=SOURCE, seeds=tuple(range(8)), study=STUDY),
-        "paper": RealClaim(source=SOURCE, seeds=tuple(range(8)), study=STUDY),
+    full=RealClaim(source=SOURCE, seeds=tuple(range(8)), study=STUDY),
+    quick={
+        "trained_on": "training_300", "measured_on": "training_100", "steps": 200, "intervals": 4, "replays": 4,
+        "model.blocks": 2, "model.width": 16, "model.hidden": 32, "schedule.warmup": 10, "schedule.decay_from": 10,
     },
     quality=quality,
 )  # fmt: skip

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from quantascope.claims.claim import Claim, no_summary
 from quantascope.claims.real_figures import factor_numbers, field_numbers, order_numbers, rule_numbers
@@ -36,6 +36,14 @@ Numbers = Mapping[str, Number]
 AnySource = SourceConfig | CodeConfig
 Quality = Callable[[Source], Numbers]
 """Measures how good a source is at its task."""
+_QUICK_STUDY = {
+    "study.fit.updates": 20,
+    "study.spacings": [2, 4],
+    "study.permutations": 2,
+    "study.draws": 1,
+    "study.shuffles": 5,
+    "study.every": 20,
+}
 
 
 class RealClaim(Config):
@@ -159,12 +167,13 @@ def over_seeds(each: Sequence[Numbers]) -> dict[str, Estimate]:
     }
 
 
-def real_claim(*, name: str, says: str, presets: Mapping[str, RealClaim], quality: Quality) -> Claim:
-    """A claim about a source on real data."""
+def real_claim(*, name: str, says: str, full: RealClaim, quick: Mapping[str, Any], quality: Quality) -> Claim:
+    """A claim about a source on real data; `quick` changes the settings of its source for a first look."""
+    smaller = {**{f"source.{key}": value for key, value in quick.items()}, "seeds": [0], **_QUICK_STUDY}
     return Claim(
         name=name,
         says=says,
-        presets=presets,
+        presets={"quick": full.replace(smaller), "full": full, "paper": full},
         runs=runs,
         prepare=_check,
         work=partial(studied_source, quality),

@@ -84,25 +84,13 @@ STUDY = Study(
     rule="sound by rule",
     exception="another sound of the grapheme",
 )
-FULL = RealClaim(source=SOURCE, seeds=(0, 1, 2), study=STUDY)
 CLAIM = real_claim(
     name="real-spelling",
     says="quanta of a network that learns to pronounce English words",
-    presets={
-        "quick": RealClaim(
-            source=SOURCE.replace(
-                {
-                    "trained_on": "training_1000", "steps": 200, "intervals": 4, "replays": 4, "model.blocks": 2,
-                    "model.width": 16, "model.hidden": 32, "schedule.warmup": 10, "schedule.decay_from": 10,
-                }
-            ),
-            seeds=(0,),
-            study=STUDY.replace(
-                {"fit.updates": 20, "spacings": [2, 4], "permutations": 2, "draws": 1, "shuffles": 5, "every": 20}
-            ),
-        ),
-        "full": FULL,
-        "paper": FULL,
+    full=RealClaim(source=SOURCE, seeds=(0, 1, 2), study=STUDY),
+    quick={
+        "trained_on": "training_1000", "steps": 200, "intervals": 4, "replays": 4, "model.blocks": 2,
+        "model.width": 16, "model.hidden": 32, "schedule.warmup": 10, "schedule.decay_from": 10,
     },
     quality=quality,
 )  # fmt: skip

@@ -7,9 +7,8 @@ from matplotlib.figure import Figure
 from quantascope.claims.claim import Reproduction
 from quantascope.claims.data_scaling import DataTrajectory, trajectories
 from quantascope.claims.demand_level import key_of
-from quantascope.claims.figures.panels import LEVEL_STYLES, exponent_panel
-from quantascope.report.figures.style import GREY, log_axes, panels, title
-from quantascope.scaling import compositional_order, direct_order, loss_after
+from quantascope.claims.figures.panels import LEVEL_STYLES, count_panel, exponent_panel
+from quantascope.report.figures.style import log_axes, panels, title
 from quantascope.theory import data_exponent
 
 Levels = list[tuple[float, list[DataTrajectory]]]
@@ -53,19 +52,7 @@ def _law(axes: Axes, levels: Levels) -> None:
 
 
 def _frontier(axes: Axes, levels: Levels) -> None:
-    for place, ((_, found), (colour, _)) in enumerate(zip(levels, LEVEL_STYLES, strict=False)):
+    for (_, found), (colour, _) in zip(levels, LEVEL_STYLES, strict=False):
         for one in found:
             axes.plot(np.maximum(one.count, 0.5), one.loss, ".", color=colour, markersize=3, alpha=0.4)
-        forest = found[0].curves.forest
-        counts = np.geomspace(1, 0.9 * len(forest.tasks), 200)
-        for order, style, name in ((compositional_order, "-", "poset order"), (direct_order, ":", "direct order")):
-            label = f"Q-dynamics, {name}" if place == 0 else None
-            axes.plot(
-                counts, loss_after(forest, order(forest), counts), style, color=colour, linewidth=1, label=label
-            )
-    log_axes(axes, x="steps", y="probability")
-    axes.set(xlabel="acquired functions K", ylabel="held-out loss (bits)")
-    legend = axes.legend(loc="lower left")
-    for line in legend.get_lines():
-        line.set_color(GREY)
-    title(axes, "b", "loss against K, nothing fitted")
+    count_panel(axes, [found[0].curves.forest for _, found in levels], letter="b")

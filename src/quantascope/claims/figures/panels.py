@@ -1,4 +1,4 @@
-"""Panels that several claims share: exponents side by side, forecasts against measurements."""
+"""Panels that several claims share: exponents, forecasts, and loss against acquired functions."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,6 +9,8 @@ from matplotlib.axes import Axes
 from quantascope.claims.forecasts import Forecasts
 from quantascope.claims.result import Result
 from quantascope.report.figures.style import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, log_axes, title
+from quantascope.scaling import compositional_order, direct_order, loss_after
+from quantascope.tasks.hsp import Forest
 
 LEVEL_STYLES = ((BLUE, "o"), (VERMILLION, "s"), (GREEN, "^"), (PURPLE, "D"), (ORANGE, "v"))
 """Colour and marker of each demand exponent, in the order of a claim."""
@@ -57,6 +59,23 @@ def forecast_panel(axes: Axes, forecasts: Sequence[Forecasts], *, letter: str, w
     axes.set(xlabel="predicted acquisition step", ylabel="measured acquisition step")
     axes.legend(loc="best", handletextpad=0.5)
     title(axes, letter, f"forecast of unseen {what}s")
+
+
+def count_panel(axes: Axes, forests: Sequence[Forest], *, letter: str) -> None:
+    """Add Q-dynamics of each level to a panel of loss against acquired functions, with axes and legend."""
+    for place, (forest, (colour, _)) in enumerate(zip(forests, LEVEL_STYLES, strict=False)):
+        counts = np.geomspace(1, 0.9 * len(forest.tasks), 200)
+        for order, style, name in ((compositional_order, "-", "poset order"), (direct_order, ":", "direct order")):
+            label = f"Q-dynamics, {name}" if place == 0 else None
+            axes.plot(
+                counts, loss_after(forest, order(forest), counts), style, color=colour, linewidth=1, label=label
+            )
+    log_axes(axes, x="steps", y="probability")
+    axes.set(xlabel="acquired functions K", ylabel="held-out loss (bits)")
+    legend = axes.legend(loc="lower left")
+    for line in legend.get_lines():
+        line.set_color(GREY)
+    title(axes, letter, "loss against K, nothing fitted")
 
 
 def _diagonal(axes: Axes, values: Float[np.ndarray, " values"]) -> None:

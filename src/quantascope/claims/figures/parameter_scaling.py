@@ -6,10 +6,10 @@ from matplotlib.figure import Figure
 
 from quantascope.claims.claim import Reproduction
 from quantascope.claims.demand_level import key_of
-from quantascope.claims.figures.panels import LEVEL_STYLES, exponent_panel
+from quantascope.claims.figures.panels import LEVEL_STYLES, count_panel, exponent_panel
 from quantascope.claims.width_sweep import Sweep, sweeps
-from quantascope.report.figures.style import GREY, log_axes, panels, title
-from quantascope.scaling import compositional_order, direct_order, loss_after, power_law_or_nothing
+from quantascope.report.figures.style import log_axes, panels, title
+from quantascope.scaling import power_law_or_nothing
 
 Levels = list[tuple[float, list[Sweep]]]
 
@@ -68,22 +68,10 @@ def _drift(axes: Axes, levels: Levels) -> None:
 
 
 def _frontier(axes: Axes, levels: Levels) -> None:
-    for place, ((_, found), (colour, marker)) in enumerate(zip(levels, LEVEL_STYLES, strict=False)):
+    for (_, found), (colour, marker) in zip(levels, LEVEL_STYLES, strict=False):
         for sweep in found:
             axes.plot(
                 np.maximum(sweep.selected(sweep.count), 0.5), sweep.selected(sweep.loss), marker,
                 color=colour, markersize=3, alpha=0.6, markeredgewidth=0,
             )  # fmt: skip
-        forest = found[0].forest
-        counts = np.geomspace(1, 0.9 * len(forest.tasks), 200)
-        for order, style, name in ((compositional_order, "-", "poset order"), (direct_order, ":", "direct order")):
-            label = f"Q-dynamics, {name}" if place == 0 else None
-            axes.plot(
-                counts, loss_after(forest, order(forest), counts), style, color=colour, linewidth=1, label=label
-            )
-    log_axes(axes, x="steps", y="probability")
-    axes.set(xlabel="acquired functions K", ylabel="held-out loss (bits)")
-    legend = axes.legend(loc="lower left")
-    for line in legend.get_lines():
-        line.set_color(GREY)
-    title(axes, "c", "loss against K, nothing fitted")
+    count_panel(axes, [found[0].forest for _, found in levels], letter="c")
