@@ -2,7 +2,7 @@
 
     python benchmarks/same_numbers.py record before.json     with the code as it was
     python benchmarks/same_numbers.py check before.json      with the code as it is
-    python benchmarks/same_numbers.py record old.json --code OLD --without real-code --instead "fit source --preset=fit source --recipe"
+    python benchmarks/same_numbers.py record old.json --code OLD --without real-code --instead "--preset=--recipe"
         with the code of another checkout, which lacks a claim and calls an option otherwise
 
 Tensors and tables are compared byte by byte and by the file that they are in. Of JSON, every number that was there

@@ -23,6 +23,7 @@ MODULES = (
 TINY = (
     "steps=4",
     "intervals=2",
+    "spacing=equal",
     "blocks=2",
     "width=8",
     "heads=2",
@@ -66,7 +67,7 @@ def test_code_goes_the_whole_way(run, done):
 
 
 def test_the_series_in_pythias_layout_is_the_same_trajectory(run, library, command, tmp_path):
-    assert {path.name for path in (run / "series").iterdir()} == {"step0", "step1", "step4"}
+    assert {path.name for path in (run / "series").iterdir()} == {"step0", "step2", "step4"}
     assert "3 checkpoints, nothing wrong" in command("audit", run / "series").out
     text = tmp_path / "text.txt"
     shutil.copy(library / "bisect.py", text)

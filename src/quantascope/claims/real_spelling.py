@@ -79,8 +79,8 @@ def edit_distance(first: Sounds, second: Sounds) -> int:
 SOURCE = SourceConfig.parse({"task": "spelling", **task.settings, "measured_on": "training_300"})
 """As `quantascope train spelling` trains it, measured on fewer words; settings are declared, not tuned.
 
-A first source, seed 0, had 40 equal intervals: every quantum was acquired in the first two. Intervals were then made
-shorter early in training, and the claim was run on seeds that nobody had looked at.
+A first source, seed 0, had 40 equal intervals: every quantum was acquired in the first two. Intervals were then
+made shorter early in training, and the claim was run on seeds that nobody had looked at.
 """
 STUDY = Study(
     fit=FIT_PRESETS["faithful"].replace({"updates": 2000, "parts": 5}),
