@@ -2,10 +2,8 @@
 
     python benchmarks/same_numbers.py record before.json     with the code as it was
     python benchmarks/same_numbers.py check before.json      with the code as it is
-    python benchmarks/same_numbers.py record old.json --code OLD --without real-code \\
-        --instead "fit source --preset=fit source --recipe"
-                                                             with the code of another checkout, which lacks a claim
-                                                             and has another name for an option
+    python benchmarks/same_numbers.py record old.json --code OLD --without real-code --instead "--preset=--recipe"
+        with the code of another checkout, which lacks a claim and calls an option otherwise
 
 Tensors and tables are compared byte by byte and by the file that they are in. Of JSON, every number that was there
 must be there again; words, keys and further numbers may differ. Bits depend on processor and libraries, so both

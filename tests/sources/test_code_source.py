@@ -23,6 +23,7 @@ MODULES = (
 TINY = (
     "steps=4",
     "intervals=2",
+    "spacing=equal",
     "blocks=2",
     "width=8",
     "heads=2",

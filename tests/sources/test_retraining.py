@@ -38,6 +38,11 @@ def test_weights_of_other_events_are_refused(tiny_config, tmp_path):
         retrainable_source(tiny_config).retrain(np.ones(3), tmp_path / "run")
 
 
+def test_unequal_intervals_are_refused(tiny_config):
+    with pytest.raises(InvalidConfig, match="needs spacing=equal, not logarithmic"):
+        retrainable_source(tiny_config.replace({"spacing": "logarithmic"}))
+
+
 def test_intervals_that_do_not_divide_the_steps_are_refused(tiny_config):
     with pytest.raises(InvalidConfig, match="24 steps are not divisible into 7 intervals"):
         retrainable_source(tiny_config.model_copy(update={"intervals": 7}))

@@ -77,7 +77,11 @@ def edit_distance(first: Sounds, second: Sounds) -> int:
 
 
 SOURCE = SourceConfig.parse({"task": "spelling", **task.settings, "measured_on": "training_300"})
-"""As `quantascope train spelling` trains it, measured on fewer words; settings are declared, not tuned."""
+"""As `quantascope train spelling` trains it, measured on fewer words; settings are declared, not tuned.
+
+A first source, seed 0, had 40 equal intervals: every quantum was acquired in the first two. Intervals were then
+made shorter early in training, and the claim was run on seeds that nobody had looked at.
+"""
 STUDY = Study(
     fit=FIT_PRESETS["faithful"].replace({"updates": 2000, "parts": 5}),
     contexts=(("token",), ("token", "position"), ("token", "position", "previous")),
@@ -87,7 +91,7 @@ STUDY = Study(
 CLAIM = real_claim(
     name="real-spelling",
     says="quanta of a network that learns to pronounce English words",
-    full=RealClaim(source=SOURCE, seeds=(0, 1, 2), study=STUDY),
+    full=RealClaim(source=SOURCE, seeds=(10, 11, 12), study=STUDY),
     quick={
         "trained_on": "training_1000", "steps": 200, "intervals": 4, "replays": 4, "model.blocks": 2,
         "model.width": 16, "model.hidden": 32, "schedule.warmup": 10, "schedule.decay_from": 10,

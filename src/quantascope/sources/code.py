@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 
 from quantascope.models import predict
@@ -34,6 +33,7 @@ from quantascope.sources.source import Source
 from quantascope.tasks.code.task import code_task
 from quantascope.tasks.text import TextExample, TextTask
 from quantascope.training import Trajectory
+from quantascope.training.spacing import Spacing, interval_ends
 
 CHECKPOINTS, SERIES, TRAINED = "checkpoints", "series", "trained.json"
 MAKE = "quantascope train code --out RUN"
@@ -53,13 +53,14 @@ class CodeConfig(Config):
     learning_rate: PositiveFloat = 2e-3
     warmup: Positive = 100
     intervals: Positive = 40
+    spacing: Spacing = "logarithmic"
     measured_on: str = "training_10"
     seed: Seed = 0
 
     @property
     def interval_steps(self) -> list[int]:
         """Steps at which checkpoints are saved."""
-        return sorted(set(np.rint(np.linspace(0, self.steps, self.intervals + 1)).astype(int).tolist()))
+        return interval_ends(self.steps, self.intervals, self.spacing)
 
 
 def check_code(config: CodeConfig) -> None:

@@ -127,6 +127,8 @@ def weights_digest(weights: Weights) -> str:
 
 def retrainable_source(config: SourceConfig) -> Retrainable:
     """The Transformer of a source as a `Retrainable`; losses are recorded at the ends of its intervals."""
+    if config.spacing != "equal":
+        raise InvalidConfig(f"a source that is trained again needs spacing=equal, not {config.spacing}")
     if config.steps % config.intervals:
         raise InvalidConfig(
             f"{config.steps} steps are not divisible into {config.intervals} intervals; choose a divisor"

@@ -35,6 +35,7 @@ from quantascope.training import (
     train,
 )
 from quantascope.training.footprint import check_training, count_parameters
+from quantascope.training.spacing import Spacing, interval_ends
 
 METRICS = "metrics.parquet"
 KEPT_TASK = "task.py"
@@ -45,12 +46,12 @@ MAKE = "quantascope train TASK --out RUN"
 class SourceConfig(Config):
     """A Transformer on a task's training events, all at once or in minibatches; by default the paper's source.
 
-    Checkpoints are saved at the ends of equal intervals, where priority is measured, and at `replays` evenly
+    Checkpoints are saved at the ends of the intervals in which priority is measured, and at `replays` evenly
     spaced steps, which a Q-model replays.
     """
 
     KIND: ClassVar[str] = "source"
-    LATER: ClassVar[tuple[str, ...]] = ("batch", "measured_on")
+    LATER: ClassVar[tuple[str, ...]] = ("batch", "measured_on", "spacing")
 
     task: str = NUMBER_NAMING
     trained_on: str = "training"
@@ -59,6 +60,7 @@ class SourceConfig(Config):
     optimizer: OptimizerConfig = OptimizerConfig(name="sgd", learning_rate=0.03)
     schedule: ScheduleConfig = ScheduleConfig()
     intervals: Annotated[Positive, Field(le=MOST_CHECKPOINTS)] = 40
+    spacing: Spacing = "equal"
     replays: Annotated[Count, Field(le=MOST_CHECKPOINTS)] = 200
     batch: Positive | None = None
     """Examples per update; None for all."""
@@ -69,7 +71,7 @@ class SourceConfig(Config):
     @property
     def interval_steps(self) -> list[int]:
         """Steps between which priority is measured."""
-        return sorted(set(np.rint(np.linspace(0, self.steps, self.intervals + 1)).astype(int).tolist()))
+        return interval_ends(self.steps, self.intervals, self.spacing)
 
     @property
     def replay_steps(self) -> list[int]:

@@ -26,6 +26,7 @@ task = SequenceTask(
         "schedule": {"warmup": 200, "decay": "cosine", "decay_from": 200},
         "batch": 64,
         "steps": 10_000,
+        "spacing": "logarithmic",
         "measured_on": "training_1000",
         "replays": 40,
     },
