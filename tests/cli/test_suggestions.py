@@ -33,3 +33,10 @@ def test_what_is_mistyped_is_told_with_what_was_meant(command, said, capsys):
     assert main(command.split()) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert said in line
+
+
+def test_help_breaks_its_lines_where_the_terminal_ends_not_where_the_docstring_does(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    with pytest.raises(SystemExit):
+        main(["train", "--help"])
+    assert "inflection, spelling or FILE.py:task with a Transformer; hsp" in capsys.readouterr().out

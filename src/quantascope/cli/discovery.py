@@ -120,7 +120,7 @@ def discover(
     from quantascope.sources.open import open_source
 
     if estimate and where.endswith(".json"):
-        _tell_cost(
+        _estimate_from_config(
             where, rule, memory, compute, json, length=length, examples=examples, intervals=intervals_, rate=rate
         )
         return
@@ -155,7 +155,7 @@ def discover(
         say(f"factors  {factors}\nfigure   {figure}")
 
 
-def _tell_cost(
+def _estimate_from_config(
     file: str,
     rule: Literal["path", "gradient"],
     memory: float,

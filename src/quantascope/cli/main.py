@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import importlib.metadata
+import inspect
 import io
 import itertools
 import multiprocessing
@@ -134,7 +135,7 @@ def _bound(arguments: list[str]) -> Callable[[], int | None]:
 
 
 def _unknown_option(command: str, given: list[str]) -> str | None:
-    """What is said of the first option that a command does not have: who has it, or the nearest of its own."""
+    """The complaint about the first unknown option, with the commands that have it or the nearest option."""
     options = _options(command)
     named = (argument.partition("=")[0].replace("_", "-") for argument in given if argument.startswith("--"))
     unknown = next((name for name in named if name not in options), None)
@@ -182,8 +183,12 @@ def _missing(box: str) -> list[str]:
 def _deferred(command: Callable[..., int | None]) -> Callable[..., Callable[[], int | None]]:
     """The command with parsing separated from running, so that only parsing errors are reported as such."""
 
-    @functools.wraps(command)
     def bound(*positional: Any, **named: Any) -> Callable[[], int | None]:
         return functools.partial(command, *positional, **named)
 
+    # Not functools.wraps: tyro would read the original docstring, and break lines of the help where its lines end.
+    functools.update_wrapper(bound, command)
+    del bound.__wrapped__
+    bound.__signature__ = inspect.signature(command)
+    bound.__doc__ = re.sub(r"\n {12,}", " ", command.__doc__ or "")
     return bound

@@ -59,7 +59,7 @@ def guide(
     The network is OUT/model.safetensors, and a Hugging Face decoder also OUT/pretrained.
 
     Args:
-        out: The run directory.
+        out: The run folder.
         teacher: A run of quantascope train compiled. Default: one is trained in OUT/teacher.
         program: FILE.py, FILE.py:entry, or a name as in quantascope compile (default: english, or the teacher's
             program). Name the teacher's program again if it is a file.

@@ -9,15 +9,14 @@ from quantascope.runs.errors import InvalidConfig
 LEAST_TRAINING_EXACT = 0.9
 """Least share of its training inputs that a teacher must answer exactly.
 
-Q-models that train well answer nearly all of them. On clock times, one that answered 37 % left its student at 50 %
-of new times, where the same network reached 89 % without a teacher.
+Q-models that train well answer nearly all of them. In trials on clock times, a student of a teacher that answered
+few of them was worse than the same network without a teacher.
 """
 LEAST_AUDIT_EXACT = 0.5
 """Least share of unseen inputs of the audit domain that it must answer as its program does.
 
-A Q-model may memorize its training inputs without learning the program: on clock times, after 100 examples, one
-answered all of its inputs and 18 % of others. Of four teachers that answered 3 to 25 % of new times, two cost
-their students 25 points; teachers that answered 79 % or more never cost more than three.
+A Q-model may memorize its training inputs without learning the program. In trials on clock times, teachers that
+answered few new inputs harmed their students, and teachers that answered most of them hardly ever did.
 """
 
 

@@ -89,7 +89,7 @@ class Explanation:
         return file
 
     def to_json(self) -> dict[str, Any]:
-        """For machines."""
+        """The explanation as JSON."""
         return {
             "units": self.subject.title,
             "calibration": self.calibration,

@@ -1,7 +1,7 @@
 """Conditional complexity κ_q(I) of section 3: the cost of acquiring q given the acquired set I.
 
 The priority of a quantum is ω_q(I) = p_q / κ_q(I). `MissingAncestors` is the soft cost of appendix "HSP
-Acquisition Diagnostics": ancestors that are not there yet make a quantum dearer, but do not forbid it.
+Acquisition Diagnostics": missing ancestors make a quantum more expensive, but do not forbid it.
 
 The simulators call these methods once per quantum and event: the tests' runtime type checks stay out of them.
 """

@@ -2,10 +2,10 @@
 
 With demand R⁻¹β^(−d) and the first d levels known, the unmet query probability is exactly (ρ/β)^d, as in an
 endless forest: the law ends only inside the last level, where the loss falls to zero. So the bias comes from few
-levels at the start and from the leaves at the end, and what dies with size is their share of the fitted range.
+levels at the start and from the leaves at the end, and what vanishes with size is their share of the fitted range.
 Learners that take every function as a *direct* task rank by query probability instead. Leaves then come before the
-level above them, and the leaves' share of all queries, (ρ/β)^depth, falls only as N^(−α): this bias dies far more
-slowly.
+level above them, and the leaves' share of all queries, (ρ/β)^depth, falls only as N^(−α): this bias vanishes
+far more slowly.
 """
 
 from collections.abc import Iterator
