@@ -188,7 +188,7 @@ def _deferred(command: Callable[..., int | None]) -> Callable[..., Callable[[], 
 
     # Not functools.wraps: tyro would read the original docstring, and break lines of the help where its lines end.
     functools.update_wrapper(bound, command)
-    del bound.__wrapped__
+    vars(bound).pop("__wrapped__")
     bound.__signature__ = inspect.signature(command)
     bound.__doc__ = re.sub(r"\n {12,}", " ", command.__doc__ or "")
     return bound
