@@ -340,6 +340,7 @@ function OneEffect({ title, effect }: { title: string; effect: Effect | null }) 
   return (
     <div class="span-6 stack tight">
       <Facts facts={[[`${title}: accuracy lost, points`, number(effect.accuracy_drop)], ["loss, nats per event", signed(effect.nll_rise), interval]]} />
+      {worst.length > 0 && <span class="muted small">accuracy lost where this is the right token</span>}
       <div class="predictions">
         {worst.flatMap(([token, lost]) => [
           <span key={`${token} token`} class="token">
