@@ -81,17 +81,13 @@ function Asked({ run, units, suggested }: { run: Run; units: Units; suggested: S
               <Buttons units={units} asked={asked} kinds={["delete-all", "replace-all"]} />
             </div>
           </Panel>
+          {input && asked.length > 0 && <Both run={run} input={input} asked={asked} />}
         </div>
         <div class="stack span-5">
           <Inspector units={units} chosen={query["unit"] ?? ""} asked={asked} />
         </div>
       </div>
-      {asked.length > 0 && (
-        <>
-          {input && <Both run={run} input={input} asked={asked} />}
-          <Costs run={run} asked={asked} panels={units.panels} />
-        </>
-      )}
+      {asked.length > 0 && <Costs run={run} asked={asked} panels={units.panels} />}
     </>
   );
 }

@@ -51,7 +51,7 @@ function Charts({ run, training }: { run: Run; training: Training }) {
     <>
       <Title title="Training">
         {quanta.length
-          ? `Loss above, the acquisition of ${count(quanta.length, "quantum", "quanta")} below, on the same steps. Drag over an interval, or choose its steps, to see what it helped.`
+          ? `Loss above, the acquisition of ${count(quanta.length, "quantum", "quanta")} below. Drag over an interval, or choose its steps, to see what it helped.`
           : "Loss by training step."}
       </Title>
       <Panel title="Loss" aside={bounds.length > 1 && <Between bounds={bounds} brushed={brushed} />}>
