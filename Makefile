@@ -69,7 +69,7 @@ showcase: $(READY) ## docs/demo: the reference source in the explorer, as one fi
 	$(BIN)/quantascope explain runs/number-naming --units factors --permutations 5
 	$(BIN)/quantascope explain runs/number-naming --preset distilled --permutations 5
 	$(BIN)/quantascope explore runs/number-naming --html docs/demo/number-naming.html --replace --results none \
-		--inputs 346 1001 19 80035 7 999999
+		--inputs 346 1001 19 80035 7 999999 467318
 
 clean: ## remove the environment and all local runs
 	rm -rf $(VENV) runs
