@@ -4,9 +4,9 @@
 
 The first view is timed from the command's start to the drawn charts, beside the processor time of the server until
 then, which other work does not change; and again from the request when the page is loaded anew, with nothing else
-under way. A brush is timed from the release of the mouse to the frame in which events, layers and quanta of the interval are
-drawn; a filter, an order and a scrolled list from the key, click or scroll to the frame that shows the outcome.
-Medians and maxima of several, each another interval, word, column or place.
+under way. A brush is timed from the release of the mouse to the frame in which events, layers and quanta of the
+interval are drawn; a filter, an order and a scrolled list from the key, click or scroll to the frame that shows
+the outcome. Medians and maxima of several, each another interval, word, column or place.
 """
 
 import argparse
