@@ -61,15 +61,15 @@ page: ## rebuild the explorer's page, with node
 	npm --prefix src/quantascope/explorer/page ci --silent
 	npm --prefix src/quantascope/explorer/page run build
 
-showcase: $(READY) ## docs/demo: a small source in the explorer, as one file
+showcase: $(READY) ## docs/demo: the reference source in the explorer, as one file: ten minutes
 	rm -rf runs/number-naming && mkdir -p runs docs/demo
-	$(BIN)/quantascope train number-naming --out runs/number-naming --set steps=2000 intervals=32 replays=20
+	$(BIN)/quantascope train number-naming --out runs/number-naming
 	$(BIN)/quantascope discover runs/number-naming
-	$(BIN)/quantascope fit runs/number-naming --set updates=600
+	$(BIN)/quantascope fit runs/number-naming --preset distilled
 	$(BIN)/quantascope explain runs/number-naming --units factors --permutations 5
-	$(BIN)/quantascope explain runs/number-naming --permutations 5
+	$(BIN)/quantascope explain runs/number-naming --preset distilled --permutations 5
 	$(BIN)/quantascope explore runs/number-naming --html docs/demo/number-naming.html --replace --results none \
-		--inputs 346 1001 19 80035 7 999999
+		--inputs 346 1001 19 80035 7 999999 467318
 
 clean: ## remove the environment and all local runs
 	rm -rf $(VENV) runs

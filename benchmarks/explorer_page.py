@@ -3,10 +3,10 @@
     python benchmarks/explorer_page.py      after benchmarks/explorer.py, which makes the run
 
 The first view is timed from the command's start to the drawn charts, beside the processor time of the server until
-then, which other work does not change; and again from the request when the page is loaded anew.
-A brush is timed from the release of the mouse to the frame in which events, layers and quanta of the interval are
-drawn; a filter, an order and a scrolled list from the key, click or scroll to the frame that shows the outcome.
-Medians and maxima of several, each another interval, word, column or place.
+then, which other work does not change; and again from the request when the page is loaded anew, with nothing else
+under way. A brush is timed from the release of the mouse to the frame in which events, layers and quanta of the
+interval are drawn; a filter, an order and a scrolled list from the key, click or scroll to the frame that shows
+the outcome. Medians and maxima of several, each another interval, word, column or place.
 """
 
 import argparse
@@ -121,6 +121,7 @@ def measure(page: Page) -> dict[str, Any]:
     with served() as (address, began, listened, server):
         page.goto(address, wait_until="commit")
         first, used = page.evaluate(DRAWN, "Date") - 1000 * began, processor(server)
+        page.wait_for_load_state("networkidle")
         page.reload(wait_until="commit")
         measured = {
             "listens, from the command": round(1000 * (listened - began)),
@@ -131,7 +132,7 @@ def measure(page: Page) -> dict[str, Any]:
         for what, taken in measured.items():
             print(f"{what:34} {taken:6} ms")
         page.locator(".u-over").nth(1).scroll_into_view_if_needed()
-        brush(page, 30, 31)
+        first_brush = [brush(page, 30, 31)]
         brushed = [brush(page, first, first + 1 + first % 7) for first in range(0, 24, 3)]
         page.goto(f"{address}#/quanta")
         field = page.get_by_role("searchbox")
@@ -154,6 +155,7 @@ def measure(page: Page) -> dict[str, Any]:
         ]
         return (
             measured
+            | say("brush the first interval", first_brush)
             | say("brush an interval", brushed)
             | say("filter 60 quanta", filtered)
             | say("sort 60 quanta", ordered)

@@ -18,7 +18,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy.optimize import linear_sum_assignment
 
 from quantascope.discovery.factors import Factors
 from quantascope.runs.errors import InvalidConfig
@@ -152,6 +151,8 @@ def recurrence(
 
 
 def _match(first: Supports, second: Supports) -> Match:
+    from scipy.optimize import linear_sum_assignment  # imported here because it is slow to import
+
     mcc = correlations(first, second)
     rows, columns = linear_sum_assignment(mcc, maximize=True)
     return Match(rows, columns, mcc[rows, columns])

@@ -7,7 +7,6 @@ chance and one at agreement. An event with several factors is labelled by the on
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy.optimize import linear_sum_assignment
 
 
 def best_match_f1(found: Bool[np.ndarray, "found events"], units: Bool[np.ndarray, "units events"]) -> float:
@@ -17,6 +16,8 @@ def best_match_f1(found: Bool[np.ndarray, "found events"], units: Bool[np.ndarra
     >>> best_match_f1(units[:1], units), best_match_f1(units[::-1], units)
     (0.5, 1.0)
     """
+    from scipy.optimize import linear_sum_assignment  # imported here because it is slow to import
+
     scores = f1_scores(found, units)
     rows, columns = linear_sum_assignment(scores, maximize=True)
     return float(scores[rows, columns].sum() / len(units))

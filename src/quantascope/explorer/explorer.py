@@ -18,7 +18,7 @@ from quantascope.explorer.shown_run import THERE, Availability, ShownRun
 from quantascope.explorer.source_run import SourceRun
 from quantascope.explorer.tracing import inputs, intervened, previewed, traced, units
 from quantascope.explorer.training import interval, training
-from quantascope.runs.errors import QuantascopeError, one_line
+from quantascope.runs.errors import one_line
 
 Claims = Callable[[], list[dict[str, Any]]]
 """A function that returns the rows of the scoreboard."""
@@ -139,11 +139,7 @@ class Explorer:
         return compare([self._run(one) for one in asked.text("runs").split(",")])
 
     def _has_claims(self) -> Availability:
-        try:
-            found = bool(self.claims and self.claims())
-        except QuantascopeError as error:
-            return Availability(str(error))
-        return THERE if found else Availability("There are no committed results; give --results FOLDER.")
+        return THERE if self.claims else Availability("There are no committed results; give --results FOLDER.")
 
     def _claims(self, asked: Request) -> list[dict[str, Any]]:
         return self.claims() if self.claims else []

@@ -87,7 +87,7 @@ def _of_all(explorer: Explorer, index: Any, answers: Answers) -> Iterator[Reques
                 yield Request("compare", {"runs": ",".join(some)})
     if any(run["views"]["claims"]["there"] for run in index["runs"]):
         yield Request("claims", {})
-        for claim in dict.fromkeys(row["claim"] for row in answers["/api/claims"] if row["drawing"]):
+        for claim in dict.fromkeys(row["claim"] for row in answers.get("/api/claims", []) if row["drawing"]):
             yield Request("drawing", {"claim": claim})
 
 

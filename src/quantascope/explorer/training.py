@@ -114,7 +114,10 @@ def _shares(run: SourceRun, found: Discovery, first: int, last: int) -> list[dic
 
 def _upto(credit: Float[np.ndarray, "events intervals"], dtype: type) -> Float[np.ndarray, "checkpoints events"]:
     """Credit up to each checkpoint, so that any interval is a difference of two rows."""
-    return np.pad(np.cumsum(credit.T, axis=0, dtype=dtype), ((1, 0), (0, 0)))
+    upto = np.zeros((credit.shape[1] + 1, len(credit)), dtype)
+    for place, gained in enumerate(credit.T):
+        np.add(upto[place], gained, out=upto[place + 1])
+    return upto
 
 
 def _grown(found: Discovery, first: int, last: int) -> list[dict[str, Any]]:

@@ -224,12 +224,13 @@ class SequenceTask:
             raise InvalidConfig(
                 f"input {source!r} uses '{PAD}', which fills rows beyond their end; use another symbol"
             )
-        unknown = [symbol for symbol in symbols if not isinstance(symbol, str) or symbol not in self.token]
-        if unknown:
+        try:
+            return [self.token[symbol] for symbol in symbols]
+        except (KeyError, TypeError):
+            unknown = next(one for one in symbols if not isinstance(one, str) or one not in self.token)
             raise InvalidConfig(
-                f"input {source!r} needs '{unknown[0]}', which is not in the vocabulary; leave it out, or add it"
-            )
-        return [self.token[symbol] for symbol in symbols]
+                f"input {source!r} needs '{unknown}', which is not in the vocabulary; leave it out, or add it"
+            ) from None
 
 
 def _inputs(panel: Callable[[], Iterable[Any]]) -> tuple[Any, ...]:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy import special
 
 from quantascope.runs.errors import InvalidConfig
 from quantascope.theory import _require
@@ -24,6 +23,8 @@ def tail_sum(K: int, alpha: float) -> float:
     >>> round(tail_sum(0, 1.0), 6)  # π²/6
     1.644934
     """
+    from scipy import special  # imported here because it is slow to import
+
     return float(special.zeta(1 + _alpha(alpha), _require.whole("K", K, least=0) + 1))
 
 

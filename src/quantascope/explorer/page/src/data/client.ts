@@ -8,6 +8,7 @@ export const offline = embedded !== null;
 type Parameters = Record<string, string | number | null | undefined>;
 
 const cached = new Map<string, Promise<unknown>>();
+const arrived = new Map<string, unknown>();
 let away = false;
 
 /** `/api/<path>?name=value`, names in alphabetical order: the key of an answer inside an offline file. */
@@ -27,13 +28,19 @@ export function get<T>(path: string, parameters: Parameters = {}): Promise<T> {
   const key = request(path, parameters);
   const held = cached.get(key) ?? (offline ? fromFile(key) : fromServer(key));
   cached.set(key, held);
-  held.catch(() => cached.delete(key));
+  held.then(
+    (value) => arrived.set(key, value),
+    () => cached.delete(key),
+  );
   return held as Promise<T>;
 }
 
+/** An answer that has arrived before is there at once. */
 export function useData<T>(path: string | null, parameters: Parameters = {}): Resource<T> {
   const key = path === null ? null : request(path, parameters);
-  return useResource(key, () => get<T>(path!, parameters));
+  const there = key !== null && arrived.has(key);
+  const asked = useResource(there ? null : key, () => get<T>(path!, parameters));
+  return there ? { state: "ready", value: arrived.get(key) as T } : asked;
 }
 
 /** Whether the server has gone away; asks again every few seconds until it is back. */

@@ -81,17 +81,13 @@ function Asked({ run, units, suggested }: { run: Run; units: Units; suggested: S
               <Buttons units={units} asked={asked} kinds={["delete-all", "replace-all"]} />
             </div>
           </Panel>
+          {input && asked.length > 0 && <Both run={run} input={input} asked={asked} />}
         </div>
         <div class="stack span-5">
           <Inspector units={units} chosen={query["unit"] ?? ""} asked={asked} />
         </div>
       </div>
-      {asked.length > 0 && (
-        <>
-          {input && <Both run={run} input={input} asked={asked} />}
-          <Costs run={run} asked={asked} panels={units.panels} />
-        </>
-      )}
+      {asked.length > 0 && <Costs run={run} asked={asked} panels={units.panels} />}
     </>
   );
 }
@@ -340,6 +336,7 @@ function OneEffect({ title, effect }: { title: string; effect: Effect | null }) 
   return (
     <div class="span-6 stack tight">
       <Facts facts={[[`${title}: accuracy lost, points`, number(effect.accuracy_drop)], ["loss, nats per event", signed(effect.nll_rise), interval]]} />
+      {worst.length > 0 && <span class="muted small">accuracy lost where this is the right token</span>}
       <div class="predictions">
         {worst.flatMap(([token, lost]) => [
           <span key={`${token} token`} class="token">

@@ -10,8 +10,8 @@ import { EventList } from "../ui/EventList";
 import { acquired } from "../ui/lines";
 import { Facts, Panel, Shown, Title } from "../ui/States";
 
-/** Stands for the beginning of a long answer. */
-const CUT = "…";
+/** Inputs of which one is chosen to show what happens without a quantum. */
+const MOST_TRIED = 8;
 
 const WHICH: [Which, string][] = [
   ["strongest", "Strongest"],
@@ -28,7 +28,7 @@ function Known({ run, one }: { run: Run; one: OneQuantum }) {
   const { quantum } = one;
   const lines = useMemo(() => [{ label: quantum.name, values: acquired(one.curve), hue: 0, width: 2.25 }], [one]);
   const says = quantum.description;
-  const place = useResource(`${run.id} ${quantum.name}`, () => (offline ? mostChanged : mostHelped)(run.id, quantum.name));
+  const place = useResource(run.views["intervene"]?.there ? `${run.id} ${quantum.name}` : null, () => mostChanged(run.id, quantum.name));
   return (
     <>
       <Title
@@ -92,7 +92,7 @@ function Known({ run, one }: { run: Run; one: OneQuantum }) {
 /** A token of the answer to an input. */
 interface Place {
   input: string;
-  step: number | null;
+  step: number;
 }
 
 /** Where breaking a quantum is shown. */
@@ -100,24 +100,22 @@ function without(name: string, place: Place | null): string {
   return link("intervene", place?.input ?? "", { units: `ablate ${name}`, unit: name, step: place?.step });
 }
 
-/** The event that a quantum helped most. */
-async function mostHelped(run: string, name: string): Promise<Place | null> {
-  const [event] = (await get<EventPage>(`runs/${run}/events`, { name, which: WHICH[0]![0] })).events;
-  return event?.input ? { input: event.input, step: event.answer[0] === CUT ? null : event.at } : null;
-}
-
-/** Of the few inputs in a file, the token whose probability falls most without a quantum. */
+/** Of the inputs that a quantum helped most, or of the few in a file, the token whose probability falls most without it. */
 async function mostChanged(run: string, name: string): Promise<Place | null> {
   const path = `runs/${run}/preview`;
   const asked = { unit: `ablate ${name}` };
-  if (!askable(`runs/${run}/inputs`)) return null;
-  const { inputs } = await get<Suggestions>(`runs/${run}/inputs`);
-  const held = inputs.filter((input) => askable(path, { ...asked, input }));
-  const previews = await Promise.all(held.map((input) => get<Preview>(path, { ...asked, input })));
+  const inputs = (await candidates(run, name)).filter((input) => askable(path, { ...asked, input }));
+  const previews = await Promise.all(inputs.map((input) => get<Preview>(path, { ...asked, input })));
   const places = previews.flatMap(({ steps }, index) =>
-    steps.map(({ before, after }, step) => ({ input: held[index]!, step, fall: before.probability - after.probability })),
+    steps.map(({ before, after }, step) => ({ input: inputs[index]!, step, fall: before.probability - after.probability })),
   );
   return places.reduce<(typeof places)[number] | null>((most, one) => (most && most.fall >= one.fall ? most : one), null);
+}
+
+async function candidates(run: string, name: string): Promise<string[]> {
+  if (offline) return askable(`runs/${run}/inputs`) ? (await get<Suggestions>(`runs/${run}/inputs`)).inputs : [];
+  const { events } = await get<EventPage>(`runs/${run}/events`, { name, which: WHICH[0]![0] });
+  return [...new Set(events.map(({ input }) => input))].filter(Boolean).slice(0, MOST_TRIED);
 }
 
 function Links({ title, names, none }: { title: string; names: string[]; none: string }) {

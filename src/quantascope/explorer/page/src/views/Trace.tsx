@@ -98,13 +98,7 @@ function Steps({ trace, place, beside }: { trace: Trace; place: string; beside?:
           choose={(to) => change({ [place]: to }, true)}
         />
         <p class="muted small" style={{ marginTop: "10px" }}>
-          The network itself says <bdi>{trace.source_output.map(visible).join(" ")}</bdi>
-          {trace.right && trace.right.join("\n") !== trace.output.join("\n") && (
-            <>
-              ; right is <bdi>{trace.right.map(visible).join(" ")}</bdi>
-            </>
-          )}
-          .
+          <Judged trace={trace} />
         </p>
       </Panel>
       <div class="columns">
@@ -128,7 +122,7 @@ function Steps({ trace, place, beside }: { trace: Trace; place: string; beside?:
           </Panel>
         </div>
         <div class={`stack${wide ? " span-4" : ""}`}>
-          <Panel title="Open gates" aside={`${step.gates.length} of ${trace.quanta.length}`}>
+          <Panel title="Open gates" aside={`${step.gates.length} of ${trace.quanta.length}, and how much each writes`}>
             <Active units={step.gates} address={(name) => link("quanta", name)} ablate={(name) => broken(trace, shown, name)} beside={beside?.gates} />
           </Panel>
           <Panel title="Active writers" aside={step.writers.length}>
@@ -139,6 +133,30 @@ function Steps({ trace, place, beside }: { trace: Trace; place: string; beside?:
     </>
   );
 }
+
+/** What the network says, and which of both answers is right. */
+function Judged({ trace: { output, source_output, right } }: { trace: Trace }) {
+  const [model, network] = [same(output, right), same(source_output, right)];
+  return (
+    <>
+      The network itself says {same(source_output, output) ? "the same" : <bdi>{spoken(source_output)}</bdi>}
+      {right &&
+        (network ? (
+          ", which is right"
+        ) : model ? (
+          ", which is wrong"
+        ) : (
+          <>
+            ; right is <bdi>{spoken(right)}</bdi>
+          </>
+        ))}
+      .
+    </>
+  );
+}
+
+const spoken = (tokens: readonly string[]) => tokens.map(visible).join(" ");
+const same = (one: readonly string[], other: readonly string[] | null) => one.join("\n") === other?.join("\n");
 
 function broken(trace: Trace, step: number, name: string): string {
   return link("intervene", trace.input, { units: `ablate ${name}`, step });

@@ -1,6 +1,6 @@
 /** Loss and acquisition on one time axis; a brushed interval tells which events it helped, and where. */
-import { useMemo, useRef } from "preact/hooks";
-import { get, useData } from "../data/client";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import { askable, get, useData } from "../data/client";
 import type { Brushed, EventPage, Loss, Run, Training } from "../data/shapes";
 import { count, number, percent, plain } from "../format";
 import { change, go, link, useRoute } from "../router";
@@ -29,6 +29,11 @@ function Charts({ run, training }: { run: Run; training: Training }) {
   );
   const axis = useMemo<[number, number]>(() => [Math.min(loss.x[0] ?? 0, bounds[0] ?? 0), Math.max(loss.x.at(-1) ?? 1, bounds.at(-1) ?? 1)], [training]);
   const brush = bounds.length > 1 ? (a: number, b: number) => change(snapped(bounds, a, b)) : undefined;
+  // The server sums over all events once; asked for now, the first brush need not wait for that.
+  useEffect(() => {
+    const whole = { from: bounds[0], to: bounds.at(-1) };
+    if (bounds.length > 1 && askable(`runs/${run.id}/interval`, whole)) get(`runs/${run.id}/interval`, whole).catch(() => undefined);
+  }, [training]);
   const waiting = useRef(false);
   const wanted = useRef<{ from: number; to: number } | null>(null);
   // While one drags, the interval is asked for, one at a time and the last one in the end: it is there on letting go.
@@ -46,7 +51,7 @@ function Charts({ run, training }: { run: Run; training: Training }) {
     <>
       <Title title="Training">
         {quanta.length
-          ? `Loss above, the acquisition of ${count(quanta.length, "quantum", "quanta")} below, on the same steps. Drag over an interval to see what it helped.`
+          ? `Loss above, the acquisition of ${count(quanta.length, "quantum", "quanta")} below. Drag over an interval, or choose its steps, to see what it helped.`
           : "Loss by training step."}
       </Title>
       <Panel title="Loss" aside={bounds.length > 1 && <Between bounds={bounds} brushed={brushed} />}>
