@@ -104,9 +104,8 @@ class Transformer(nn.Module):
             hidden = _disturbed(hidden + updates[-1], noise)
         rows = grid.event_rows if predictions_only else grid.all_rows
         updates.append(self.blocks[-1](hidden, grid, rows))
-        hidden = _disturbed(
-            (hidden.index_select(0, rows.row) if predictions_only else hidden) + updates[-1], noise
-        )
+        asked = hidden.index_select(0, rows.row) if predictions_only else hidden
+        hidden = _disturbed(asked + updates[-1], noise)
         logits = self.head(self.norm(hidden if predictions_only else hidden.index_select(0, grid.event_rows.row)))
         return Execution(logits, stream, updates)
 
