@@ -73,7 +73,7 @@ class Roofline:
 
 @dataclass(frozen=True)
 class _Operation:
-    """Multiplications and additions, bytes, and CPU seconds alone; an operation that changes its input runs once."""
+    """Multiplications and additions, bytes, and CPU seconds alone; what changes its input is run once."""
 
     flops: float
     moved: float
