@@ -44,7 +44,7 @@ def packing_of(events: Events) -> Packing:
     (2, tensor([5, 3, 4, 0, 1, 2]), tensor([3, 4, 5, 1, 2, 0]))
     """
     device, length = events.tokens.device, events.tokens.shape[1]
-    first = torch.tensor(_first_places(events.length.tolist(), length), device=device)
+    first = torch.tensor(_first_places(events.length.tolist(), length)).to(device)
     tokens = torch.arange(int(events.length.sum()), device=device)
     within = tokens - (events.length.cumsum(0) - events.length).repeat_interleave(events.length)
     place = first.repeat_interleave(events.length) + within
