@@ -18,11 +18,11 @@ import torch
 from torch import Tensor
 
 from quantascope.models import Transformer, TransformerConfig
-from quantascope.qmodel.recovered.channels import straight_through
 from quantascope.qmodel.recovered.config import RecoveredFit
+from quantascope.qmodel.recovered.execution import RecoveredExecution
 from quantascope.qmodel.recovered.fit import recovery_objective
 from quantascope.qmodel.recovered.loss import ReplayedCheckpoint
-from quantascope.qmodel.recovered.model import RecoveredExecution, RecoveredQModel
+from quantascope.qmodel.recovered.model import RecoveredQModel
 from quantascope.runs.artefact import write_json
 from quantascope.runs.provenance import made_with
 from quantascope.tasks.events import Events
@@ -84,6 +84,11 @@ class Update:
         return torch.cat([grad.flatten() for grad in grads if grad is not None])
 
 
+def straight_through(hard: Tensor, soft: Tensor) -> Tensor:
+    """The value of `hard` with the gradient of `soft`."""
+    return soft + (hard.to(soft.dtype) - soft).detach()
+
+
 def quantum_after_quantum(model: RecoveredQModel, events: Events, existence: Tensor) -> RecoveredExecution:
     """The forward pass as one would first write it."""
     examples, length = events.tokens.shape
@@ -94,7 +99,7 @@ def quantum_after_quantum(model: RecoveredQModel, events: Events, existence: Ten
     later = torch.triu(torch.ones(length, length, dtype=torch.bool), 1)
     channels, config = model.channels(), model.config
     messages: list[Tensor] = []
-    gates, actives, openeds, activities = [], [], [], []
+    gates, actives, openeds, activity = [], [], [], []
     for quantum, layer in enumerate(model.layers):
         h = start
         for parent in range(quantum):
@@ -107,35 +112,35 @@ def quantum_after_quantum(model: RecoveredQModel, events: Events, existence: Ten
         gate = (seen @ model.gate[quantum] + model.gate_bias[quantum]).squeeze(-1)
         active = straight_through(gate > 0, gate.sigmoid())
         told = active.detach()[..., None]
-        message, opened, activity = torch.zeros_like(start), [], []
+        message, opened, written = torch.zeros_like(start), [], []
         for writer in range(config.writers):
             score = seen @ model.score[quantum, :, writer] + model.score_bias[quantum, 0, writer]
             soft = ((score - config.threshold) / config.bandwidth).sigmoid()
             jump = straight_through(score > config.threshold, soft)
             direction = torch.nn.functional.normalize(model.direction[quantum, writer], dim=0)
-            message = message + existence[quantum] * told * (jump * score)[..., None] * direction
             opened.append(jump * told[..., 0])
-            activity.append((existence[quantum] * opened[-1] * score).detach())
+            written.append(existence[quantum] * opened[-1] * score)
+            message = message + written[-1][..., None] * direction
         messages.append(message)
         gates.append(gate.reshape(-1)[valid])
         actives.append(active.reshape(-1)[valid])
         openeds.append(torch.stack(opened, -1).reshape(-1, config.writers)[valid])
-        activities.append(torch.stack(activity, -1).reshape(-1, config.writers)[valid])
+        activity.append(torch.stack(written).flatten(1)[:, valid])
     flat = [message.reshape(examples * length, -1)[valid] for message in messages]
     updates = [
         torch.stack([one for one, layer in zip(flat, model.layers, strict=True) if layer == block]).sum(0)
         for block in range(model.blocks)
     ]
     final = (start.reshape(examples * length, -1)[valid] + torch.stack(updates).sum(0))[events.event_rows]
-    stacked = [torch.stack(part) for part in (gates, actives, openeds, activities)]
     return RecoveredExecution(
+        events=events,
         logits=model.interface.read_out(final),
         updates=updates,
-        gate=stacked[0],
-        active=stacked[1],
-        opened=stacked[2],
-        activity=stacked[3],
-        messages=[torch.stack(flat)],
+        gate=torch.stack(gates),
+        active=torch.stack(actives),
+        opened=torch.stack(openeds),
+        written=torch.stack(activity),
+        directions=model.directions,
         channel_probability=model.channels.probability,
     )
 

@@ -63,7 +63,7 @@ def test_one_quantum_replaced_is_what_all_replaced_is_where_it_alone_sends(tiny_
     everything = replace_all(model, events) | Surgery(cut=others)
     one = model.run(events, surgery=alone | Surgery(cut=others)).logits
     assert torch.allclose(one, model.run(events, surgery=everything).logits, atol=1e-5)
-    assert torch.equal(alone.received, model.run(events).message[:, partner_rows(events, seed=0)])
+    assert torch.equal(alone.received, model.run(events).activity[:, partner_rows(events, seed=0)])
 
 
 def test_what_replaces_messages_is_another_input_of_the_same_shape(tiny_fit, monkeypatch):

@@ -8,6 +8,7 @@ import torch
 from quantascope.models import Transformer, TransformerConfig
 from quantascope.models.grid import grid_of
 from quantascope.models.residual import Interface, InterfaceConfig
+from quantascope.qmodel.recovered.execution import at_events
 from quantascope.qmodel.recovered.fit import FUNCTIONAL, FunctionalChannels
 from quantascope.qmodel.recovered.interventions import (
     ablate_quantum,
@@ -27,7 +28,7 @@ from quantascope.qmodel.recovered.loss import (
     gate_error,
     reconstruction_error,
 )
-from quantascope.qmodel.recovered.model import RecoveredConfig, RecoveredQModel, at_events
+from quantascope.qmodel.recovered.model import RecoveredConfig, RecoveredQModel
 from quantascope.qmodel.recovered.saved import QModel
 from quantascope.qmodel.recovered.surgery import Surgery
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
@@ -222,7 +223,7 @@ def test_the_terms_vanish_where_they_should(source, events):
     assert float(divergence(done, perfect)) == pytest.approx(0, abs=1e-6)
     alone = (done.updates[2] - 1).square().sum() / done.updates[2].numel()
     torch.testing.assert_close(reconstruction_error(done, perfect), alone / 3)
-    wanted = float(active_writers(done, events))
+    wanted = float(active_writers(done))
     assert wanted == pytest.approx(at_events(done.opened, events).sum().item() / events.count)
     terms = RecoveryLoss(writer_target=2 * wanted).terms(steps=1000)
     assert float(terms["writers"](done, batch, 100)) == pytest.approx(0.5 * 0.25)
@@ -335,7 +336,7 @@ def test_replaced_messages_come_from_an_example_of_the_same_shape(source, events
     position = events.rows % events.tokens.shape[1]
     torch.testing.assert_close(position[rows], position)
     model = build(source)
-    own = Surgery(received=model.run(events).message)
+    own = Surgery(received=model.run(events).activity)
     torch.testing.assert_close(model.run(events, surgery=own).logits, model.run(events).logits)
     twice = naming_events([346, 346])
     assert effect(model, twice, replace_all(model, twice)).nll.abs().max() < 1e-5

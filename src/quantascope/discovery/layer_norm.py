@@ -5,66 +5,29 @@
 
 A is symmetric, so the kernel of the first derivative also computes the second one, which torch composes of many
 elementwise operations. Values and first derivatives are bit-identical to torch's. The event weights enter `dx`
-only through `dy`, and only this derivative is implemented: none with respect to x or γ. Torch's own is used under
-transforms of `torch.func`, under autocast, and where losses are themselves made of gradients.
+only through `dy`, and only this derivative is implemented: none with respect to x or γ.
 """
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
 
 _backward = torch.ops.aten.native_layer_norm_backward
 
 
-class QuickLayerNorm(TorchFunctionMode):
-    """Context manager in which torch's layer normalization is replaced by the form above.
-
-    It is for gradients that are taken after the context has been left.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.entered = False
-
-    def __enter__(self) -> "QuickLayerNorm":
-        self.entered = True
-        super().__enter__()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        super().__exit__(*error)
-        self.entered = False
-
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: Sequence[Any] = (), kwargs: Any = None
-    ) -> Any:
-        if func in (torch.nn.functional.layer_norm, torch.layer_norm):
-            return self._layer_norm(*args, **(kwargs or {}))
-        return func(*args, **(kwargs or {}))
-
-    def _layer_norm(
-        self,
-        input: Tensor,
-        normalized_shape: Sequence[int],
-        weight: Tensor | None = None,
-        bias: Tensor | None = None,
-        eps: float = 1e-5,
-        cudnn_enable: bool = True,
-    ) -> Tensor:
-        shape = list(normalized_shape)
-        if not _autocasts(input.device.type):
-            with suppress(RuntimeError):  # a transform of torch.func refuses it
-                return _LayerNorm.apply(input, weight, bias, shape, eps, self)  # pyright: ignore[reportReturnType]
-        return torch.layer_norm(input, shape, weight, bias, eps, cudnn_enable)
-
-
-def _autocasts(device: str) -> bool:
-    """Whether autocast is on for a type of device; some types do not have it."""
-    return torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
+def quick_layer_norm(
+    mode: Any,
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor:
+    """`torch.layer_norm` within a `QuickDerivatives` mode."""
+    return _LayerNorm.apply(input, weight, bias, list(normalized_shape), eps, mode)  # pyright: ignore[reportReturnType]
 
 
 class _LayerNorm(torch.autograd.Function):
@@ -76,7 +39,7 @@ class _LayerNorm(torch.autograd.Function):
         bias: Tensor | None,
         shape: list[int],
         eps: float,
-        mode: QuickLayerNorm,
+        mode: Any,
     ) -> Tensor:
         normed, mean, scale = torch.native_layer_norm(x, shape, weight, bias, eps)
         # In torch's own order: a checkpointed block is computed again by torch's own.

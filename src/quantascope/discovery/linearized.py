@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from quantascope.discovery.layer_norm import QuickLayerNorm
+from quantascope.discovery.quick_derivatives import QuickDerivatives
 from quantascope.runs.errors import InvalidConfig
 from quantascope.sources.losses import EventLosses
 
@@ -44,7 +44,7 @@ class _Piece:
 
     def __init__(self, event_losses: EventLosses, at: Mapping[str, Tensor], batch: Any) -> None:
         leaves = {name: value.detach().requires_grad_() for name, value in at.items()}
-        with QuickLayerNorm():
+        with QuickDerivatives():
             losses = event_losses(leaves, batch)
         self.losses = losses.detach()
         self._weights = torch.ones_like(losses, requires_grad=True)

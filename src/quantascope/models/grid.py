@@ -67,4 +67,4 @@ def spread(
 ) -> Float[Tensor, "examples length width"]:
     """Packed rows on the padded grid of their examples."""
     grid = rows.new_zeros(examples * length, rows.shape[1])
-    return grid.index_copy(0, slot, rows).reshape(examples, length, -1)
+    return grid.index_copy_(0, slot, rows).reshape(examples, length, -1)

@@ -104,8 +104,9 @@ class Transformer(nn.Module):
             hidden = _disturbed(hidden + updates[-1], noise)
         rows = grid.event_rows if predictions_only else grid.all_rows
         updates.append(self.blocks[-1](hidden, grid, rows))
-        hidden = _disturbed((hidden[rows.row] if predictions_only else hidden) + updates[-1], noise)
-        logits = self.head(self.norm(hidden if predictions_only else hidden[grid.event_rows.row]))
+        asked = hidden.index_select(0, rows.row) if predictions_only else hidden
+        hidden = _disturbed(asked + updates[-1], noise)
+        logits = self.head(self.norm(hidden if predictions_only else hidden.index_select(0, grid.event_rows.row)))
         return Execution(logits, stream, updates)
 
     def resume(
@@ -153,7 +154,7 @@ class Block(nn.Module):
     ) -> Float[Tensor, "queries width"]:
         """The update of the rows that ask."""
         read = self.attend(self.attention_norm(hidden), grid, queries)
-        middle = (hidden if queries is grid.all_rows else hidden[queries.row]) + read
+        middle = (hidden if queries is grid.all_rows else hidden.index_select(0, queries.row)) + read
         return read + self.down(nn.functional.gelu(self.up(self.mlp_norm(middle))))
 
     def attend(
@@ -161,17 +162,15 @@ class Block(nn.Module):
     ) -> Float[Tensor, "queries width"]:
         """What the asking rows read from the rows before them."""
         examples, asking, length = queries.bias.shape
-        asked = normed if queries is grid.all_rows else normed[queries.row]
+        asked = normed if queries is grid.all_rows else normed.index_select(0, queries.row)
         query = spread(self.query(asked), queries.slot, examples, asking)
         key, value = spread(self.key_value(normed), grid.slot, examples, length).chunk(2, -1)
-        read = torch.cat(
-            [
-                read_memory(q, k, v, queries.bias)
-                for q, k, v in zip(*(x.chunk(self.heads, -1) for x in (query, key, value)), strict=True)
-            ],
-            -1,
-        )
-        return self.out(read.reshape(examples * asking, -1)[queries.slot])
+        if self.heads == 1:
+            read = read_memory(query, key, value, queries.bias)
+        else:
+            heads = zip(*(x.chunk(self.heads, -1) for x in (query, key, value)), strict=True)
+            read = torch.cat([read_memory(q, k, v, queries.bias) for q, k, v in heads], -1)
+        return self.out(read.flatten(0, 1).index_select(0, queries.slot))
 
 
 def _attention_as_in_torch(width: int) -> tuple[nn.Linear, nn.Linear, nn.Linear]:

@@ -3,7 +3,8 @@
 from quantascope.qmodel.cell import Cells, closed_activity
 from quantascope.qmodel.compiled.model import CompiledConfig, CompiledQModel, QExecution
 from quantascope.qmodel.compiled.supervision import SupervisedQModel, Supervision, gate_loss
-from quantascope.qmodel.recovered.model import RecoveredConfig, RecoveredExecution, RecoveredQModel
+from quantascope.qmodel.recovered.execution import RecoveredExecution
+from quantascope.qmodel.recovered.model import RecoveredConfig, RecoveredQModel
 from quantascope.qmodel.recovered.saved import QModel
 
 __all__ = [

@@ -13,25 +13,31 @@ from torch import Tensor, nn
 from quantascope.quanta.graph import Edge, EdgeKind
 
 
-class _StraightThrough(torch.autograd.Function):
+class _Step(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, hard: Tensor, soft: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return hard.to(soft.dtype)
+    def forward(ctx: Any, score: Tensor, threshold: float, bandwidth: float) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+        ctx.save_for_backward(score)
+        ctx.threshold, ctx.bandwidth = threshold, bandwidth
+        return (score > threshold).to(score.dtype)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return None, gradient
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        (score,) = ctx.saved_tensors
+        soft = (score - ctx.threshold).div_(ctx.bandwidth).sigmoid_()
+        return torch.ops.aten.sigmoid_backward(gradient, soft).div_(ctx.bandwidth), None, None
 
 
-def straight_through(hard: Bool[Tensor, "*shape"], soft: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """The value of `hard` with the gradient of `soft`.
+def hard_step(
+    score: Float[Tensor, "*shape"], *, threshold: float = 0.0, bandwidth: float = 1.0
+) -> Float[Tensor, "*shape"]:
+    """1 above the threshold and 0 elsewhere, with the gradient of σ((score - threshold) / bandwidth).
 
     >>> logit = torch.tensor([2.0, -2.0], requires_grad=True)
-    >>> opened = straight_through(logit > 0, logit.sigmoid())
+    >>> opened = hard_step(logit)
     >>> opened.tolist(), torch.autograd.grad(opened.sum(), logit)[0].gt(0).tolist()
     ([1.0, 0.0], [True, True])
     """
-    return _StraightThrough.apply(hard, soft)
+    return _Step.apply(score, threshold, bandwidth)
 
 
 class Channels(nn.Module):
@@ -70,4 +76,4 @@ class Channels(nn.Module):
 
     def forward(self) -> Float[Tensor, "quanta quanta"]:
         """1 for selected channels, with the gradient of their probability."""
-        return straight_through(self.open, self.logit.sigmoid() * self.possible)
+        return hard_step(self.logit) * self.possible

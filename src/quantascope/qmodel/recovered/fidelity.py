@@ -14,8 +14,9 @@ from quantascope.discovery.discover import held_out_panel
 from quantascope.discovery.measure import measure_field
 from quantascope.models import Predictions, predict
 from quantascope.models.device import CPU, device_of
+from quantascope.qmodel.recovered.execution import at_events
 from quantascope.qmodel.recovered.fit import RecoveredRun
-from quantascope.qmodel.recovered.model import RecoveredQModel, at_events
+from quantascope.qmodel.recovered.model import RecoveredQModel
 from quantascope.runs.artefact import read_table, write_table
 from quantascope.runs.config import fingerprint
 from quantascope.runs.errors import InvalidConfig

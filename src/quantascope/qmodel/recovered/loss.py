@@ -23,7 +23,7 @@ from torch import Tensor
 from quantascope.models.device import device_of
 from quantascope.models.residual import Interface, ResidualModel
 from quantascope.qmodel.compiled.supervision import class_weights
-from quantascope.qmodel.recovered.model import RecoveredExecution
+from quantascope.qmodel.recovered.execution import RecoveredExecution
 from quantascope.qmodel.recovered.rows import selected_rows
 from quantascope.runs.config import Config, NonNegativeFloat, PositiveFloat
 from quantascope.tasks.events import Events
@@ -149,10 +149,10 @@ class RecoveryLoss(Config):
             "predictions": lambda done, batch, step: self.predictions * divergence(done, batch),
             "gates": lambda done, batch, step: self.gates * gate_error(done, batch, self.gates_by),
             "gate_entropy": lambda done, batch, step: (
-                self.gate_entropy * self.gate_entropy_ramp.at(step, steps) * gate_entropy(done, batch)
+                self.gate_entropy * self.gate_entropy_ramp.at(step, steps) * gate_entropy(done)
             ),
             "writers": lambda done, batch, step: (
-                self.writers * sparsity(step) * (active_writers(done, batch.events) / self.writer_target - 1) ** 2
+                self.writers * sparsity(step) * (active_writers(done) / self.writer_target - 1) ** 2
             ),
             "channels": lambda done, batch, step: self.channels * sparsity(step) * done.channel_probability.sum(),
             "channel_entropy": lambda done, batch, step: (
@@ -166,7 +166,7 @@ class RecoveryLoss(Config):
 def reconstruction_error(done: RecoveredExecution, batch: ReplayedCheckpoint) -> Float[Tensor, ""]:
     """Squared error of block updates relative to their energy, mean over layers."""
     errors = [
-        (ours - theirs).square().sum() / energy
+        torch.nn.functional.mse_loss(ours, theirs, reduction="sum") / energy
         for ours, theirs, energy in zip(done.updates, batch.updates, batch.energies, strict=True)
     ]
     return torch.stack(errors).mean()
@@ -183,23 +183,20 @@ def gate_error(
     """Class-balanced cross-entropy of gates with supports; quanta weighted equally or by inactive events."""
     weight = batch.gate_weights if by == "quantum" else batch.gate_weights_by_inactive
     return torch.nn.functional.binary_cross_entropy_with_logits(
-        _gates(done, batch.events), batch.supported, weight=weight, reduction="sum"
+        done.gate_at_events, batch.supported, weight=weight, reduction="sum"
     )
 
 
-def gate_entropy(done: RecoveredExecution, batch: ReplayedCheckpoint) -> Float[Tensor, ""]:
+def gate_entropy(done: RecoveredExecution) -> Float[Tensor, ""]:
     """Entropy of the gates at events, in nats."""
-    gate = _gates(done, batch.events)
+    gate = done.gate_at_events
     return (torch.nn.functional.softplus(gate) - gate * gate.sigmoid()).mean()
 
 
-def _gates(done: RecoveredExecution, events: Events) -> Float[Tensor, "quanta events"]:
-    return selected_rows(done.gate, events.event_rows, dim=1)
-
-
-def active_writers(done: RecoveredExecution, events: Events) -> Float[Tensor, ""]:
+def active_writers(done: RecoveredExecution) -> Float[Tensor, ""]:
     """Mean number of active writers per event."""
-    return selected_rows(done.opened, events.event_rows, dim=1).sum() / events.count
+    events = done.events
+    return selected_rows(done.opened.sum((0, 2)), events.event_rows).sum() / events.count
 
 
 def binary_entropy(probability: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:

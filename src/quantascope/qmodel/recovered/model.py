@@ -17,20 +17,20 @@ computed at once.
 
 import itertools
 import math
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from pydantic import Field
 from torch import Tensor, nn
 
-from quantascope.models.grid import Grid, grid_of
+from quantascope.models.grid import grid_of
 from quantascope.models.residual import Interface
-from quantascope.models.transformer import read_memory
-from quantascope.qmodel.cell import gated_message, routed_stream
-from quantascope.qmodel.recovered.channels import Channels, straight_through
-from quantascope.qmodel.recovered.rows import selected_rows
+from quantascope.qmodel.recovered.channels import Channels, hard_step
+from quantascope.qmodel.recovered.execution import RecoveredExecution
+from quantascope.qmodel.recovered.kernels import attended, normalized, routed, tokens_last
+from quantascope.qmodel.recovered.packing import Packing, packing_of
+from quantascope.qmodel.recovered.rows import moved_rows, selected_rows
 from quantascope.qmodel.recovered.surgery import NO_SURGERY, Surgery
 from quantascope.qmodel.rotary import rotated
 from quantascope.quanta.graph import QGraph
@@ -59,29 +59,6 @@ class RecoveredConfig(Config):
     initialization: Literal["default", "paper"] = "default"
 
 
-@dataclass(frozen=True, eq=False)
-class RecoveredExecution:
-    """One forward pass over the valid tokens, quanta in their order.
-
-    `gate` are logits; `active` and `opened` are gates and writers as executed; a writer is closed if its gate is.
-    `activity` is the size of each writer's output.
-    """
-
-    logits: Float[Tensor, "events vocabulary"]
-    updates: list[Float[Tensor, "tokens width"]]
-    gate: Float[Tensor, "quanta tokens"]
-    active: Float[Tensor, "quanta tokens"]
-    opened: Float[Tensor, "quanta tokens writers"]
-    activity: Float[Tensor, "quanta tokens writers"]
-    messages: list[Float[Tensor, "_ tokens width"]]
-    channel_probability: Float[Tensor, " channels"]
-
-    @property
-    def message(self) -> Float[Tensor, "quanta tokens width"]:
-        """The messages of all quanta."""
-        return torch.cat(self.messages)
-
-
 class RecoveredQModel(nn.Module):
     """A Q-model over `Events`, with `layers[q]` the source layer of quantum q.
 
@@ -106,6 +83,7 @@ class RecoveredQModel(nn.Module):
         self.layers, self.blocks, self.config = layers, blocks, config
         starts = [sum(layer < block for layer in layers) for block in range(blocks + 1)]
         self._ranges = [slice(first, after) for first, after in itertools.pairwise(starts)]
+        self._sizes = [which.stop - which.start for which in self._ranges]
         self.interface = interface
         quanta, width = len(layers), interface.width
         inputs = width + config.value
@@ -177,68 +155,88 @@ class RecoveredQModel(nn.Module):
         surgery: Surgery = NO_SURGERY,
     ) -> RecoveredExecution:
         """A forward pass, optionally with an earlier checkpoint's interface and existence, or under surgery."""
-        grid, interface = grid_of(events), interface or self.interface
-        start = interface.embed(grid)
+        interface = interface or self.interface
+        start = interface.embed(grid_of(events))
         channels, probability = self.channels(), self.channels.probability
         if frozen_channels:
             channels, probability = channels.detach(), probability.detach()
         channels = surgery.on_channels(channels)
         exists = start.new_ones(len(self.layers)) if existence is None else existence
-        directions = self.directions
-        parts: list[tuple[Tensor, ...]] = []
-        messages: list[Tensor] = []
-        for block, which in enumerate(self._ranges):
-            received = surgery.on_messages(messages)
-            state = routed_stream(start, channels[which, : which.start], received)
-            gate, score = self._gates_and_scores(state, block, which, grid)
-            active = surgery.on_gates(straight_through(gate > 0, gate.sigmoid()), which)
+        directions, packing = self.directions, packing_of(events)
+        weights = torch.cat([self.gate, self.score], -1).mT
+        biases = torch.cat([self.gate_bias, self.score_bias], -1)[:, 0]
+        parameters = zip(self.read, *(one.split(self._sizes) for one in (weights, biases)), strict=True)
+        parts: list[tuple[Tensor, Tensor, Tensor]] = []
+        written: list[Tensor] = []
+        for which, (read, weight, bias) in zip(self._ranges, parameters, strict=True):
+            received = surgery.on_written(written)
+            state = _stream(start, channels[which, : which.start], received, directions[: which.start])
+            gate, score = self._gates_and_scores(state, read, weight, bias, packing)
+            active = surgery.on_gates(hard_step(gate), which)
             gating = active if self.config.gate_gradients else active.detach()
-            soft = ((score - self.config.threshold) / self.config.bandwidth).sigmoid()
-            jump = surgery.on_writers(straight_through(score > self.config.threshold, soft), which)
-            message = gated_message(gating * exists[which, None], jump * score) @ directions[which]
-            opened = jump * gating.detach()[:, :, None]
-            activity = (opened * score * exists[which, None, None]).detach()
-            parts.append((gate, active, opened, activity))
-            messages.append(message)
-        updates = [message.sum(0) for message in messages]
-        final = selected_rows(sum(updates, start), events.event_rows)
-        gates, active, opened, activity = (torch.cat(part) for part in zip(*parts, strict=True))
+            jump = hard_step(score, threshold=self.config.threshold, bandwidth=self.config.bandwidth)
+            jump = surgery.on_writers(jump, which)
+            parts.append((gate, active, jump * gating.detach()[:, None]))
+            written.append((gating * exists[which, None])[:, None] * (jump * score))
+        updates = [
+            own.flatten(0, 1).T @ directions[which].flatten(0, 1)
+            for own, which in zip(written, self._ranges, strict=True)
+        ]
+        gates, active, opened = (torch.cat(part) for part in zip(*parts, strict=True))
         return RecoveredExecution(
-            interface.read_out(final), updates, gates, active, opened, activity, messages, probability
+            events=events,
+            logits=interface.read_out(selected_rows(sum(updates, start), events.event_rows)),
+            updates=updates,
+            gate=gates,
+            active=active,
+            opened=opened.transpose(1, 2),
+            written=torch.cat(written),
+            directions=directions,
+            channel_probability=probability,
         )
 
     def _gates_and_scores(
-        self, state: Float[Tensor, "_ tokens width"], block: int, which: slice, grid: Grid
-    ) -> tuple[Float[Tensor, "quanta tokens"], Float[Tensor, "quanta tokens writers"]]:
+        self,
+        state: Float[Tensor, "streams tokens width"],
+        read: Float[Tensor, "width projected"],
+        weight: Float[Tensor, "quanta outputs inputs"],
+        bias: Float[Tensor, "quanta outputs"],
+        packing: Packing,
+    ) -> tuple[Float[Tensor, "quanta tokens"], Float[Tensor, "quanta writers tokens"]]:
         """Gate logits and writer scores of a layer's quanta; a stream shared by all quanta is read once."""
-        normed = nn.functional.layer_norm(state, state.shape[-1:])
-        seen = torch.cat([normed, self._read(normed, block, grid)], -1)
-        weight = torch.cat([self.gate[which], self.score[which]], -1)
-        bias = torch.cat([self.gate_bias[which], self.score_bias[which]], -1)
-        if len(seen) == len(weight):
-            scores = torch.baddbmm(bias, seen, weight)
+        normed = normalized(state)
+        seen = torch.cat([normed, self._read(normed @ read, packing)], -1)
+        if len(state) == 1:
+            scores = tokens_last(seen, weight.flatten(0, 1)[None], bias.flatten()[None])
         else:
-            flat = seen[0] @ weight.transpose(0, 1).flatten(1)
-            scores = flat.unflatten(1, (len(weight), weight.shape[-1])).transpose(0, 1) + bias
-        return scores[..., 0], scores[..., 1:]
+            scores = tokens_last(seen, weight, bias)
+        gate, score = scores.reshape(*bias.shape, seen.shape[1]).split([1, self.config.writers], 1)
+        return gate[:, 0], score
 
     def _read(
-        self, normed: Float[Tensor, "streams tokens width"], block: int, grid: Grid
+        self, projected: Float[Tensor, "streams tokens projected"], packing: Packing
     ) -> Float[Tensor, "streams tokens value"]:
         """The values that each stream reads from its tokens so far, through the layer's head."""
-        streams = len(normed)
-        examples, length, _ = grid.all_rows.bias.shape
-        projected = normed @ self.read[block]
-        padded = projected.new_zeros(streams, examples * length, projected.shape[-1])
-        padded = padded.index_copy(1, grid.slot, projected).reshape(streams * examples, length, -1)
-        query, key, value = padded.split([self.config.rank, self.config.rank, self.config.value], -1)
+        rank = self.config.rank
+        packed = moved_rows(projected, packing.token, packing.place).unflatten(1, (packing.rows, -1))
+        query, key, value = packed.split([rank, rank, self.config.value], -1)
         base = self.interface.config.rotary
         if base is not None:
-            query, key = rotated(query, base), rotated(key, base)
-        # The causal mask is the same in every example, so the bias is one matrix, never copied.
-        bias = grid.all_rows.bias[:1].expand(streams * examples, -1, -1)
-        read = read_memory(query, key, value, bias)
-        return selected_rows(read.reshape(streams, examples * length, -1), grid.slot, dim=1)
+            query, key = (rotated(part.flatten(0, 1), base).view_as(part) for part in (query, key))
+        read = attended(query, key, value, packing.bias)
+        return moved_rows(read.flatten(1, 2), packing.place, packing.token)
+
+
+def _stream(
+    start: Float[Tensor, "tokens width"],
+    channels: Float[Tensor, "quanta senders"],
+    written: Float[Tensor, "senders writers tokens"] | None,
+    directions: Float[Tensor, "senders writers width"],
+) -> Float[Tensor, "_ tokens width"]:
+    """The input of each quantum: the start plus the messages it receives; one shared stream without senders."""
+    if written is None:
+        return start[None]
+    return routed(start, written.flatten(0, 1), (channels[:, :, None, None] * directions).flatten(1, 2))
 
 
 _DIRECTION = 0.02
@@ -248,8 +246,3 @@ _DIRECTION = 0.02
 def _uniform(*shape: int, fan_in: int) -> Tensor:
     bound = 1 / math.sqrt(fan_in)
     return torch.empty(shape).uniform_(-bound, bound)
-
-
-def at_events(tokens: Float[Tensor, "quanta tokens ..."], events: Events) -> Bool[Tensor, "quanta events ..."]:
-    """Whether gates or writers are active at the events."""
-    return selected_rows(tokens, events.event_rows, dim=1).detach() > 0

@@ -4,7 +4,7 @@ Cutting a channel and replacing what it carries change what children receive; th
 output stays. Forcing a gate or silencing a writer changes both.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -18,13 +18,13 @@ from quantascope.runs.errors import InvalidConfig
 class Surgery:
     """The changes of an intervention.
 
-    `cut` marks channels (children by parents) that carry nothing; `received` replaces the messages that children
-    get, only from `senders` if these are given; `gates` forces the gate of a quantum to be open or closed on every
-    token; `silenced` marks writers (quanta by writers) that write nothing.
+    `cut` marks channels (children by parents) that carry nothing; `received` replaces the activity of writers that
+    children receive, only from `senders` if these are given; `gates` forces the gate of a quantum to be open or
+    closed on every token; `silenced` marks writers (quanta by writers) that write nothing.
     """
 
     cut: Bool[Tensor, "quanta quanta"] | None = None
-    received: Float[Tensor, "quanta tokens width"] | None = None
+    received: Float[Tensor, "quanta tokens writers"] | None = None
     senders: Bool[Tensor, " quanta"] | None = None
     gates: Mapping[int, bool] = field(default_factory=dict)
     silenced: Bool[Tensor, "quanta writers"] | None = None
@@ -46,17 +46,19 @@ class Surgery:
         """The channels without those that are cut."""
         return channels if self.cut is None else channels.masked_fill(self.cut, 0.0)
 
-    def on_messages(
-        self, messages: list[Float[Tensor, "_ tokens width"]]
-    ) -> list[Float[Tensor, "_ tokens width"]]:
-        """The messages that children receive in place of the given ones, one tensor for each earlier layer."""
-        if self.received is None or not messages:
-            return messages
-        sizes = [len(one) for one in messages]
-        received = self.received[: sum(sizes)]
-        if self.senders is not None:
-            received = torch.where(self.senders[: sum(sizes), None, None], received, torch.cat(messages))
-        return list(received.split(sizes))
+    def on_written(
+        self, written: Sequence[Float[Tensor, "_ writers tokens"]]
+    ) -> Float[Tensor, "senders writers tokens"] | None:
+        """What children receive of the writers of each earlier layer; None if nothing is before them."""
+        if not any(map(len, written)):
+            return None
+        own = torch.cat(list(written))
+        if self.received is None:
+            return own
+        received = self.received[: len(own)].transpose(1, 2)
+        if self.senders is None:
+            return received
+        return torch.where(self.senders[: len(own), None, None], received, own)
 
     def on_gates(self, active: Float[Tensor, "_ tokens"], which: slice) -> Float[Tensor, "_ tokens"]:
         """The gates of a range of quanta after the intervention."""
@@ -69,10 +71,10 @@ class Surgery:
         return active
 
     def on_writers(
-        self, opened: Float[Tensor, "_ tokens writers"], which: slice
-    ) -> Float[Tensor, "_ tokens writers"]:
+        self, opened: Float[Tensor, "_ writers tokens"], which: slice
+    ) -> Float[Tensor, "_ writers tokens"]:
         """The writers of a range of quanta after the intervention."""
-        return opened if self.silenced is None else opened.masked_fill(self.silenced[which, None], 0.0)
+        return opened if self.silenced is None else opened.masked_fill(self.silenced[which, :, None], 0.0)
 
 
 def _either(one: Tensor | None, other: Tensor | None) -> Tensor | None:

@@ -10,8 +10,9 @@ from torch import Tensor
 from quantascope.models import decode
 from quantascope.models.device import device_of
 from quantascope.models.predictions import Predictor
+from quantascope.qmodel.recovered.execution import RecoveredExecution
 from quantascope.qmodel.recovered.fit import RecoveredRun
-from quantascope.qmodel.recovered.model import RecoveredExecution, RecoveredQModel
+from quantascope.qmodel.recovered.model import RecoveredQModel
 from quantascope.tasks.events import Events
 
 TOP = 3

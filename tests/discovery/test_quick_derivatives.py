@@ -1,4 +1,4 @@
-"""The quick second derivative of layer normalization against torch's own."""
+"""The quick second derivatives of layer normalization and GELU against torch's own."""
 
 import pytest
 import torch
@@ -6,8 +6,8 @@ from torch import nn
 from torch.func import functional_call
 from torch.utils.checkpoint import checkpoint
 
-from quantascope.discovery.layer_norm import QuickLayerNorm
 from quantascope.discovery.linearized import Linearized
+from quantascope.discovery.quick_derivatives import QuickDerivatives
 
 
 def derivatives(norm: nn.Module, quick: bool):
@@ -16,7 +16,7 @@ def derivatives(norm: nn.Module, quick: bool):
     x, weights = torch.randn(6, 3, 8, generator=draw).requires_grad_(), torch.ones(6, requires_grad=True)
     leaves = [x, *norm.parameters()]
     if quick:
-        with QuickLayerNorm():
+        with QuickDerivatives():
             values = norm(x)
     else:
         values = norm(x)
@@ -36,8 +36,10 @@ def derivatives(norm: nn.Module, quick: bool):
         nn.LayerNorm((3, 8)),
         nn.LayerNorm(8, bias=False),
         nn.LayerNorm(8, elementwise_affine=False),
+        nn.GELU(),
+        nn.GELU("tanh"),
     ],
-    ids=["of rows", "of blocks", "without bias", "without parameters"],
+    ids=["of rows", "of blocks", "without bias", "without parameters", "exact gelu", "gelu by tanh"],
 )
 def test_values_and_first_derivatives_are_the_same_bits_and_second_ones_agree(norm):
     for place, parameter in enumerate(norm.parameters()):
@@ -49,13 +51,15 @@ def test_values_and_first_derivatives_are_the_same_bits_and_second_ones_agree(no
     torch.testing.assert_close(second, of_torch, rtol=1e-5, atol=1e-5)
 
 
-def test_outside_of_it_layer_normalization_is_torchs():
-    with QuickLayerNorm():
+def test_outside_of_it_operations_are_torchs():
+    with QuickDerivatives():
         pass
-    assert "NativeLayerNorm" in type(nn.LayerNorm(2)(torch.ones(1, 2)).grad_fn).__name__
+    x = torch.ones(1, 2, requires_grad=True)
+    assert "NativeLayerNorm" in type(nn.LayerNorm(2)(x).grad_fn).__name__
+    assert "GeluBackward" in type(nn.functional.gelu(x).grad_fn).__name__
 
 
-NETWORK = nn.Sequential(nn.Linear(4, 6), nn.LayerNorm(6), nn.Tanh(), nn.Linear(6, 1))
+NETWORK = nn.Sequential(nn.Linear(4, 6), nn.LayerNorm(6), nn.GELU(), nn.Linear(6, 1))
 
 
 def plain(at, batch):
