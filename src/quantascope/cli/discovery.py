@@ -238,7 +238,7 @@ def explain(
         Literal["factors", "qmodel"] | None, tyro.conf.arg(metavar="{factors,qmodel}", help_behavior_hint="")
     ] = None,
     preset: Annotated[
-        FitPreset | None, tyro.conf.arg(metavar="{faithful,distilled}", help_behavior_hint="")
+        FitPreset | None, tyro.conf.arg(metavar="{faithful,distilled,trusted}", help_behavior_hint="")
     ] = None,
     properties: Table = None,
     task: TaskFile = None,

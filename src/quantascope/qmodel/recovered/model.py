@@ -9,7 +9,7 @@ For quantum q of layer ℓ, at every token, with embedded stream h0:
     s_w = a_w·LN(h_q) + k_w·c_q + b_w                    each writer w of q; γ_w = 1[s_w > threshold], φ_w = s_w
     m_q = existence_q g_q Σ_w γ_w φ_w v_w                the message; v_w has length one
 
-The update of layer ℓ is the sum of its quanta's messages; logits are the source's own readout of h0 + all updates.
+This is the paper's form; `block_form` has another. The update of layer ℓ is the sum of its quanta's messages; logits are the source's own readout of h0 + all updates.
 Existence is the degree to which a quantum is acquired at the replayed checkpoint: 1 in the finished model. Gates,
 writers and channels are hard in the forward pass and soft in the backward pass. The quanta of one layer are
 computed at once.
@@ -29,6 +29,7 @@ from quantascope.models.grid import Grid, grid_of
 from quantascope.models.residual import Interface
 from quantascope.models.transformer import read_memory
 from quantascope.qmodel.cell import gated_message, routed_stream
+from quantascope.qmodel.recovered.block_form import BlockForm
 from quantascope.qmodel.recovered.channels import Channels, straight_through
 from quantascope.qmodel.recovered.rows import selected_rows
 from quantascope.qmodel.recovered.surgery import NO_SURGERY, Surgery
@@ -44,10 +45,10 @@ class RecoveredConfig(Config):
 
     With `gate_gradients`, reconstruction and predictions also train the gates; the paper detaches them. The
     `paper` initialisation uses the scales of the paper's code: gates ignore the read, and every writer gets its
-    plain sum.
+    plain sum. The `block` form adds a linear way from what is read to the message.
     """
 
-    LATER: ClassVar[tuple[str, ...]] = ("initialization",)
+    LATER: ClassVar[tuple[str, ...]] = ("initialization", "form")
 
     writers: Width = 3
     rank: Width = 8
@@ -57,6 +58,7 @@ class RecoveredConfig(Config):
     channel_start: Annotated[float, Field(ge=-100, le=100)] = 1.0
     gate_gradients: bool = False
     initialization: Literal["default", "paper"] = "default"
+    form: Literal["paper", "block"] = "paper"
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +110,7 @@ class RecoveredQModel(nn.Module):
         self._ranges = [slice(first, after) for first, after in itertools.pairwise(starts)]
         self.interface = interface
         quanta, width = len(layers), interface.width
-        inputs = width + config.value
+        inputs = width if config.form == "block" else width + config.value
         self.channels = Channels(torch.tensor(layers), start=config.channel_start)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -118,6 +120,11 @@ class RecoveredQModel(nn.Module):
             self.score = nn.Parameter(_uniform(quanta, inputs, config.writers, fan_in=inputs))
             self.score_bias = nn.Parameter(torch.zeros(quanta, 1, config.writers))
             self.direction = nn.Parameter(torch.randn(quanta, config.writers, width))
+            self.block_form = None
+            if config.form == "block":
+                self.block_form = BlockForm(
+                    blocks=blocks, quanta=quanta, width=width, rank=config.rank, value=config.value
+                )
             if config.initialization == "paper":
                 self._initialise_as_authors()
 
@@ -190,12 +197,14 @@ class RecoveredQModel(nn.Module):
         for block, which in enumerate(self._ranges):
             received = surgery.on_messages(messages)
             state = routed_stream(start, channels[which, : which.start], received)
-            gate, score = self._gates_and_scores(state, block, which, grid)
+            gate, score, passed = self._gates_and_scores(state, block, which, grid, exists[which])
             active = surgery.on_gates(straight_through(gate > 0, gate.sigmoid()), which)
             gating = active if self.config.gate_gradients else active.detach()
             soft = ((score - self.config.threshold) / self.config.bandwidth).sigmoid()
             jump = surgery.on_writers(straight_through(score > self.config.threshold, soft), which)
             message = gated_message(gating * exists[which, None], jump * score) @ directions[which]
+            if passed is not None:
+                message = message + gated_message(gating * exists[which, None], passed)
             opened = jump * gating.detach()[:, :, None]
             activity = (opened * score * exists[which, None, None]).detach()
             parts.append((gate, active, opened, activity))
@@ -208,11 +217,20 @@ class RecoveredQModel(nn.Module):
         )
 
     def _gates_and_scores(
-        self, state: Float[Tensor, "_ tokens width"], block: int, which: slice, grid: Grid
-    ) -> tuple[Float[Tensor, "quanta tokens"], Float[Tensor, "quanta tokens writers"]]:
-        """Gate logits and writer scores of a layer's quanta; a stream shared by all quanta is read once."""
+        self, state: Float[Tensor, "_ tokens width"], block: int, which: slice, grid: Grid, exists: Float[Tensor, " _"]
+    ) -> tuple[
+        Float[Tensor, "quanta tokens"],
+        Float[Tensor, "quanta tokens writers"],
+        Float[Tensor, "quanta tokens width"] | None,
+    ]:
+        """Gate logits, writer scores, and what a layer's quanta pass on; a stream shared by all is read once."""
         normed = nn.functional.layer_norm(state, state.shape[-1:])
-        seen = torch.cat([normed, self._read(normed, block, grid)], -1)
+        read = self._read(normed, block, grid, exists)
+        if self.block_form is None:
+            seen, passed = torch.cat([normed, read], -1), None
+        else:
+            seen = self.block_form.added(state, read, block)
+            passed = self.block_form.passed_on(read, block, which)
         weight = torch.cat([self.gate[which], self.score[which]], -1)
         bias = torch.cat([self.gate_bias[which], self.score_bias[which]], -1)
         if len(seen) == len(weight):
@@ -220,15 +238,17 @@ class RecoveredQModel(nn.Module):
         else:
             flat = seen[0] @ weight.transpose(0, 1).flatten(1)
             scores = flat.unflatten(1, (len(weight), weight.shape[-1])).transpose(0, 1) + bias
-        return scores[..., 0], scores[..., 1:]
+        return scores[..., 0], scores[..., 1:], passed
 
     def _read(
-        self, normed: Float[Tensor, "streams tokens width"], block: int, grid: Grid
+        self, normed: Float[Tensor, "streams tokens width"], block: int, grid: Grid, exists: Float[Tensor, " _"]
     ) -> Float[Tensor, "streams tokens value"]:
         """The values that each stream reads from its tokens so far, through the layer's head."""
         streams = len(normed)
         examples, length, _ = grid.all_rows.bias.shape
         projected = normed @ self.read[block]
+        if self.block_form is not None:
+            projected = self.block_form.projected(projected, block, exists)
         padded = projected.new_zeros(streams, examples * length, projected.shape[-1])
         padded = padded.index_copy(1, grid.slot, projected).reshape(streams * examples, length, -1)
         query, key, value = padded.split([self.config.rank, self.config.rank, self.config.value], -1)
