@@ -17,7 +17,7 @@ from quantascope.qmodel.recovered.intervened import (
 from quantascope.qmodel.recovered.interventions import ablate_quantum, delete_one
 from quantascope.qmodel.recovered.loss import ReplayedCheckpoint, divergence
 from quantascope.qmodel.recovered.model import RecoveredConfig, RecoveredQModel
-from quantascope.qmodel.recovered.necessity import Necessity, NecessaryChannels, channel_necessity
+from quantascope.qmodel.recovered.necessity import NecessaryChannels, Necessity, channel_necessity
 from quantascope.qmodel.recovered.saved import QModel
 from quantascope.qmodel.recovered.source_effects import compare_quanta
 from quantascope.tasks.events import Events
@@ -29,7 +29,9 @@ WIDTH = 8
 
 @pytest.fixture(scope="module")
 def source() -> Transformer:
-    return Transformer(vocabulary=44, positions=20, config=TransformerConfig(width=WIDTH, hidden=16), seed=1).eval()
+    return Transformer(
+        vocabulary=44, positions=20, config=TransformerConfig(width=WIDTH, hidden=16), seed=1
+    ).eval()
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +126,19 @@ def attention_alone() -> Transformer:
     return network.eval()
 
 
+def test_quanta_that_receive_the_same_messages_share_a_stream_and_its_gradient(source, events):
+    model, batch = build(source), replayed(source, events)
+    with torch.no_grad():
+        model.channels.logit.fill_(1.0)
+    found = []
+    for frozen in (False, True):
+        model.zero_grad()
+        divergence(model.run(events, frozen_channels=frozen), batch).backward()
+        found.append([model.read.grad.clone(), model.direction.grad.clone(), model.block_form.passed.grad.clone()])
+    for own, shared in zip(*found, strict=True):
+        torch.testing.assert_close(own, shared, atol=1e-5, rtol=1e-3)
+
+
 @torch.no_grad()
 def test_a_quantum_of_the_block_form_can_be_the_attention_of_its_source(attention_alone, events):
     torch.testing.assert_close(copied(attention_alone)(events), attention_alone(events), atol=1e-5, rtol=1e-4)
@@ -151,6 +166,7 @@ def test_layers_without_quanta_leave_the_gradient_finite(source, events):
     assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
 
 
+@torch.no_grad()
 def test_a_perfect_copy_also_does_under_interventions_what_its_source_does(attention_alone, events):
     model, batch = copied(attention_alone), replayed(attention_alone, events, 3)
     for layer in range(3):
@@ -163,11 +179,14 @@ def test_a_perfect_copy_also_does_under_interventions_what_its_source_does(atten
     assert found.correlation("random_direction") < 0.99
 
 
+@torch.no_grad()
 def test_without_an_intervention_the_term_is_the_divergence_of_the_predictions(source, events):
     model, batch = build(source), replayed(source, events)
     plain = divergence(model.run(events), batch)
     untouched = drawn_surgery(model, InterventionTerm(writers=0, quanta=0), np.random.default_rng(0))[1]
-    assert float(intervened_divergence(model, source, batch, untouched, 1)) == pytest.approx(float(plain), abs=1e-5)
+    assert float(intervened_divergence(model, source, batch, untouched, 1)) == pytest.approx(
+        float(plain), abs=1e-5
+    )
 
 
 def test_a_drawn_intervention_concerns_units_of_one_layer(source):
@@ -183,18 +202,20 @@ def test_a_drawn_intervention_concerns_units_of_one_layer(source):
 def test_interventions_take_their_share_of_the_updates_once_they_begin(source, events):
     model, batch = build(source), replayed(source, events)
     term = InterventionTerm(share=1.0, begin=0.5)
-    objective = IntervenedObjective(lambda model, batch, step: {"plain": torch.zeros(())}, term, source, [batch], 10, 0)
+    objective = IntervenedObjective(
+        lambda model, batch, step: {"plain": torch.zeros(())}, term, source, [batch], 10, 0
+    )
     kinds = [next(iter(objective(model, batch, step))) for step in range(10)]
     assert kinds == ["plain"] * 5 + ["interventions"] * 5
     assert model.score.grad is not None
     assert model.score.grad.abs().sum() > 0
 
 
+@torch.no_grad()
 def test_the_necessity_of_a_channel_is_the_rise_of_the_divergence_without_it(source, events):
     model, batch = build(source), replayed(source, events)
-    with torch.no_grad():
-        model.channels.logit.fill_(1.0)
-        model.channels.logit[4, 0] = -1.0
+    model.channels.logit.fill_(1.0)
+    model.channels.logit[4, 0] = -1.0
     found, before = channel_necessity(model, [batch]), divergence(model.run(events), batch)
     assert found[4, 0] == 0
     for edge in model.channels.edges:

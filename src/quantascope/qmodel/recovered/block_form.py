@@ -2,12 +2,12 @@
 
 With the layer's output map O, numbers ρ_q for each dimension of the read, and a number τ of the layer:
 
-    c_q   as in the paper's form, with biases, and with queries times exp(τ (1 − mean existence of the layer's quanta))
+    c_q   as in the paper's form, with biases, and queries times exp(τ (1 − mean existence of the layer's quanta))
     gates and writers see LN(h_q + c_q O)
     m_q = existence_q g_q ((ρ_q ⊙ c_q) O + Σ_w γ_w φ_w v_w)
 
-So an open quantum passes on what it read by a linear way, for which the paper's form needs pairs of writers. While a
-source trains, its attention sharpens, hence τ; it has no effect on the finished model.
+So an open quantum passes on what it read by a linear way, for which the paper's form needs pairs of writers. While
+a source trains, its attention sharpens, hence τ; it has no effect on the finished model.
 """
 
 import torch

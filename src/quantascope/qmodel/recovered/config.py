@@ -1,7 +1,8 @@
-"""Settings of a Q-model fit: the faithful preset, which is the paper's, and the distilled preset.
+"""Settings of a Q-model fit: the faithful preset, which is the paper's, the distilled and the trusted preset.
 
 The faithful preset uses only the training inputs, and only the supports teach the gates. The distilled preset also
-fits unlabelled inputs, continued by the source itself, and lets predictions teach the gates.
+fits unlabelled inputs, continued by the source itself, and lets predictions teach the gates. The trusted preset
+also computes as a block does, fits interventions, and chooses channels by their necessity.
 """
 
 from typing import Annotated, ClassVar, Literal

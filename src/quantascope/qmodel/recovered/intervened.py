@@ -24,7 +24,7 @@ from quantascope.training.objective import GradientOf
 
 
 class InterventionTerm(Config):
-    """The share of updates that intervene, from a share of all updates on, and the chance of each unit of a layer."""
+    """The share of updates that intervene after the first tenth, and the chance of each unit of a layer."""
 
     share: Share = 0.5
     begin: Share = 0.1
@@ -59,7 +59,9 @@ class IntervenedObjective:
         return {"interventions": loss.detach()}
 
 
-def drawn_surgery(model: RecoveredQModel, term: InterventionTerm, draw: np.random.Generator) -> tuple[int, Surgery]:
+def drawn_surgery(
+    model: RecoveredQModel, term: InterventionTerm, draw: np.random.Generator
+) -> tuple[int, Surgery]:
     """A layer that has quanta, and an intervention on units of it."""
     layers = np.array(model.layers)
     layer = int(draw.choice(np.unique(layers)))

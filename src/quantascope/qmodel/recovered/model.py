@@ -9,10 +9,10 @@ For quantum q of layer ℓ, at every token, with embedded stream h0:
     s_w = a_w·LN(h_q) + k_w·c_q + b_w                    each writer w of q; γ_w = 1[s_w > threshold], φ_w = s_w
     m_q = existence_q g_q Σ_w γ_w φ_w v_w                the message; v_w has length one
 
-This is the paper's form; `block_form` has another. The update of layer ℓ is the sum of its quanta's messages; logits are the source's own readout of h0 + all updates.
-Existence is the degree to which a quantum is acquired at the replayed checkpoint: 1 in the finished model. Gates,
-writers and channels are hard in the forward pass and soft in the backward pass. The quanta of one layer are
-computed at once.
+This is the paper's form; `block_form` has another. The update of layer ℓ is the sum of its quanta's messages;
+logits are the source's own readout of h0 + all updates. Existence is the degree to which a quantum is acquired at the
+replayed checkpoint: 1 in the finished model. Gates, writers and channels are hard in the forward pass and soft in
+the backward pass. The quanta of one layer are computed at once.
 """
 
 import itertools
@@ -196,7 +196,10 @@ class RecoveredQModel(nn.Module):
         messages: list[Tensor] = []
         for block, which in enumerate(self._ranges):
             received = surgery.on_messages(messages)
-            state = routed_stream(start, channels[which, : which.start], received)
+            reached = channels[which, : which.start]
+            if self.block_form is not None and frozen_channels and (reached == reached[:1]).all():
+                reached = reached[:1]  # one stream for all; trained channels need their own gradients
+            state = routed_stream(start, reached, received)
             gate, score, passed = self._gates_and_scores(state, block, which, grid, exists[which])
             active = surgery.on_gates(straight_through(gate > 0, gate.sigmoid()), which)
             gating = active if self.config.gate_gradients else active.detach()
@@ -217,7 +220,12 @@ class RecoveredQModel(nn.Module):
         )
 
     def _gates_and_scores(
-        self, state: Float[Tensor, "_ tokens width"], block: int, which: slice, grid: Grid, exists: Float[Tensor, " _"]
+        self,
+        state: Float[Tensor, "_ tokens width"],
+        block: int,
+        which: slice,
+        grid: Grid,
+        exists: Float[Tensor, " _"],
     ) -> tuple[
         Float[Tensor, "quanta tokens"],
         Float[Tensor, "quanta tokens writers"],

@@ -1,4 +1,4 @@
-"""Channels chosen by measured necessity: fitted dense, deleted one at a time, and fitted on without the dispensable.
+"""Channels chosen by measured necessity: a dense fit, each deleted alone, and a fit without the dispensable ones.
 
 All channels are open until share `after` of the updates. Then the necessity of each is measured: the rise of
 KL(source ‖ Q), in nats per event, when it alone carries nothing. Channels whose necessity is below `least` are
@@ -24,7 +24,7 @@ from quantascope.training.objective import GradientOf
 class Necessity(Config):
     """When channels are chosen, and the least necessity of one that stays."""
 
-    after: Share = 0.6
+    after: Share = 0.7
     least: PositiveFloat = 0.01
 
 

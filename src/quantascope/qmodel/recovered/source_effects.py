@@ -112,7 +112,7 @@ def compare(model: RecoveredQModel, source: ResidualModel, events: Events, *, se
 
 @torch.no_grad()
 def compare_quanta(model: RecoveredQModel, source: ResidualModel, events: Events, *, seed: int = 0) -> Comparison:
-    """Ablate every quantum in the Q-model; in the source, subtract its message, or one as long in a random direction."""
+    """Ablate every quantum in the Q-model; in the source, subtract its message, or a random one as long."""
     events = events.to(device_of(model))
     ours, theirs = model.run(events), source.run(events)
     stream = torch.stack([theirs.stream, *theirs.updates]).cumsum(0)
