@@ -170,7 +170,9 @@ def through_time(run: RecoveredRun) -> pl.DataFrame:
 _TIME_COLUMNS = ("agreement", "decided", "overlap", "source", "qmodel")
 
 
+@torch.no_grad()
 def at_step(run: RecoveredRun, events: Events, step: int) -> tuple[float, ...]:
+    """Agreement, the same where the source is decided, overlap, and accuracies of source and Q-model at a step."""
     source = run.source.model(step)
     events, existence = events.to(run.source.device), run.replay.existence(step)
     done = run.model.run(events, interface=source.interface(), existence=existence)

@@ -10,9 +10,9 @@ For quantum q of layer ℓ, at every token, with embedded stream h0:
     m_q = existence_q g_q Σ_w γ_w φ_w v_w                the message; v_w has length one
 
 This is the paper's form; `block_form` has another. The update of layer ℓ is the sum of its quanta's messages;
-logits are the source's own readout of h0 + all updates. Existence is the degree to which a quantum is acquired at the
-replayed checkpoint: 1 in the finished model. Gates, writers and channels are hard in the forward pass and soft in
-the backward pass. The quanta of one layer are computed at once.
+logits are the source's own readout of h0 + all updates. Existence is the degree to which a quantum is acquired at
+the replayed checkpoint: 1 in the finished model. Gates, writers and channels are hard in the forward pass and soft
+in the backward pass. The quanta of one layer are computed at once.
 """
 
 import itertools

@@ -1,19 +1,19 @@
-"""Channels chosen by measured necessity: a dense fit, each deleted alone, and a fit without the dispensable ones.
+"""Channels chosen by measured necessity: a dense fit, each sender deleted alone, and a fit without the others.
 
-All channels are open until share `after` of the updates. Then the necessity of each is measured: the rise of
-KL(source ‖ Q), in nats per event, when it alone carries nothing. Channels whose necessity is below `least` are
-closed. No channel is trained.
+All channels are open until share `after` of the updates. Then the necessity of each quantum's messages is
+measured: the rise of KL(source ‖ Q), in nats per event, when no later quantum receives them. If it is below
+`least`, all of the quantum's channels are closed. So a quantum is heard by every later quantum or by none, as a
+block's update is in the stream of the source. No channel is trained.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
-from quantascope.qmodel.recovered.interventions import delete_one
 from quantascope.qmodel.recovered.loss import ReplayedCheckpoint, divergence
 from quantascope.qmodel.recovered.model import RecoveredQModel
 from quantascope.qmodel.recovered.surgery import NO_SURGERY, Surgery
@@ -22,17 +22,17 @@ from quantascope.training.objective import GradientOf
 
 
 class Necessity(Config):
-    """When channels are chosen, and the least necessity of one that stays."""
+    """When senders are chosen, and the least necessity of one that stays."""
 
-    after: Share = 0.7
-    least: PositiveFloat = 0.01
+    after: Share = 0.6
+    least: PositiveFloat = 0.02
 
 
 @torch.no_grad()
-def channel_necessity(
-    model: RecoveredQModel, replays: Sequence[ReplayedCheckpoint]
-) -> Float[Tensor, "quanta quanta"]:
-    """The necessity of each open channel, children by parents; 0 where there is none."""
+def necessity(
+    model: RecoveredQModel, replays: Sequence[ReplayedCheckpoint], cuts: Iterable[Bool[Tensor, "quanta quanta"]]
+) -> Float[Tensor, " cuts"]:
+    """The rise of the divergence, mean over replays, under each cut of channels."""
 
     def error(surgery: Surgery) -> Tensor:
         runs = (
@@ -41,15 +41,19 @@ def channel_necessity(
         )
         return torch.stack([divergence(done, one) for done, one in runs]).mean()
 
-    whole, found = error(NO_SURGERY), torch.zeros_like(model.channels.logit)
-    for edge in model.channels.edges:
-        found[edge.child, edge.parent] = error(delete_one(model, edge.parent, edge.child)) - whole
-    return found
+    whole = error(NO_SURGERY)
+    return torch.stack([error(Surgery(cut=cut)) - whole for cut in cuts])
+
+
+def sender_necessity(model: RecoveredQModel, replays: Sequence[ReplayedCheckpoint]) -> Float[Tensor, " quanta"]:
+    """The necessity of each quantum's messages for later quanta."""
+    by_sender = torch.eye(len(model.layers), dtype=torch.bool, device=model.gate.device)
+    return necessity(model, replays, (sender.expand_as(by_sender) for sender in by_sender))
 
 
 @dataclass(frozen=True)
 class NecessaryChannels:
-    """An objective that once closes dispensable channels, measured on some replays."""
+    """An objective that once closes the channels of dispensable senders, measured on some replays."""
 
     objective: GradientOf
     necessity: Necessity
@@ -58,7 +62,7 @@ class NecessaryChannels:
 
     def __call__(self, model: RecoveredQModel, batch: Any, step: int) -> Mapping[str, Tensor]:
         if step == round(self.necessity.after * self.updates):
-            dispensable = channel_necessity(model, self.replays) < self.necessity.least
+            dispensable = sender_necessity(model, self.replays) < self.necessity.least
             with torch.no_grad():
                 model.channels.logit.masked_fill_(dispensable, -abs(model.config.channel_start))
         return self.objective(model, batch, step)

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from quantascope.discovery import Factors
 from quantascope.models import decode
-from quantascope.models.device import CPU, free_bytes
-from quantascope.models.predictions import Predictor
+from quantascope.models.device import free_bytes
+from quantascope.models.predictions import Predictor, sampler
 from quantascope.models.residual import Interface
 from quantascope.qmodel.recovered.config import Pool, RecoveredFit
 from quantascope.qmodel.recovered.loss import ReplayedCheckpoint
@@ -134,18 +134,9 @@ class CheckpointReplay:
         return replays
 
     def _speaker(self, pool: Pool, seed: int) -> Predictor:
-        """What continues the pool: the finished source, or, by noise on its logits, samples of its words."""
+        """The finished source, or what draws words from its predictions."""
         source = self.source.model()
-        if pool.continued_by == "final":
-            return source
-        generator = torch.Generator().manual_seed(seed)
-
-        def sampled(events: Events) -> Tensor:
-            logits = source(events.to(self.source.device)).to(CPU)
-            noise = torch.rand(logits.shape, generator=generator).clamp_min(1e-9)
-            return logits - (-noise.log()).log()
-
-        return sampled
+        return sampler(source, seed) if pool.continued_by == "sampled" else source
 
     def _continued(
         self, prompts: Sequence[Sequence[int]], speaker: Predictor
