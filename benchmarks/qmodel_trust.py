@@ -70,6 +70,7 @@ VARIANTS: dict[str, RecoveredFit] = {
     "(D) C, words of the pool are sampled": SAMPLED,
     "(E) D, half of the updates intervene": INTERVENED,
     "(F) E, senders by necessity": NECESSARY,
+    "the trusted preset: F, longer": FIT_PRESETS["trusted"],
 }
 
 

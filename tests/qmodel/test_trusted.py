@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 import torch
 
+from quantascope.discovery.discover import read_factors
 from quantascope.models import Transformer, TransformerConfig
 from quantascope.models.grid import grid_of
+from quantascope.qmodel.recovered import fit
+from quantascope.qmodel.recovered.fit import RecoveredRun, fit_config, fit_recovered
+from quantascope.qmodel.recovered.intervene import intervene
 from quantascope.qmodel.recovered.intervened import (
     IntervenedObjective,
     InterventionTerm,
@@ -18,10 +22,13 @@ from quantascope.qmodel.recovered.interventions import ablate_quantum
 from quantascope.qmodel.recovered.loss import ReplayedCheckpoint, divergence
 from quantascope.qmodel.recovered.model import RecoveredConfig, RecoveredQModel
 from quantascope.qmodel.recovered.necessity import NecessaryChannels, Necessity, sender_necessity
+from quantascope.qmodel.recovered.preview import preview
 from quantascope.qmodel.recovered.saved import QModel
 from quantascope.qmodel.recovered.source_effects import compare_quanta
+from quantascope.qmodel.recovered.trace import trace
 from quantascope.tasks.events import Events
 from quantascope.tasks.number_naming import VOCABULARY, naming_events
+from quantascope.training import Pace, train
 
 LAYERS = (0, 0, 1, 1, 2)
 WIDTH = 8
@@ -247,3 +254,58 @@ def test_a_stored_block_form_runs_without_its_source(source, events, tmp_path):
     QModel(model, VOCABULARY).save(tmp_path, made_by="test")
     with torch.no_grad():
         torch.testing.assert_close(QModel.load(tmp_path)(events), model(events))
+
+
+SHORT = {"updates": 12, "parts": 4, "pool.numbers": 12, "pool.inputs": 6, "necessity.least": 1e-4}
+
+
+@pytest.fixture(scope="module")
+def fitted(tiny_source, tmp_path_factory) -> RecoveredRun:
+    config = fit_config(tiny_source, "trusted", SHORT)
+    return fit_recovered(config, tiny_source, read_factors(tiny_source)[0], tmp_path_factory.mktemp("trusted"))
+
+
+@pytest.mark.parametrize("step", [5, 9])
+def test_a_fit_that_is_killed_before_or_after_senders_are_chosen_resumes_to_the_same_bits(
+    fitted, tmp_path, monkeypatch, step
+):
+    def dying(*args, objective, **kwargs):
+        def until(model, batch, at):
+            if at == step:
+                raise KeyboardInterrupt
+            return objective(model, batch, at)
+
+        return train(*args, objective=until, **kwargs, pace=Pace(save=0.0))
+
+    job = fitted.config, fitted.source, fitted.replay.factors, tmp_path / "fit"
+    with monkeypatch.context() as patched:
+        patched.setattr(fit, "train", dying)
+        with pytest.raises(KeyboardInterrupt):
+            fit_recovered(*job)
+    again = fit_recovered(*job)
+    for name, value in fitted.model.state_dict().items():
+        assert torch.equal(value, again.model.state_dict()[name]), name
+
+
+def test_every_channel_is_that_of_a_sender_heard_by_all_later_quanta(fitted):
+    opened, possible = fitted.model.channels.open, fitted.model.channels.possible
+    assert ((opened == possible).all(0) | ~opened.any(0)).all()
+
+
+@torch.no_grad()
+def test_traces_interventions_and_previews_run_on_the_trusted_preset(fitted):
+    model, prompt = fitted.model, ["BOS", *"346", "SEP"]
+    told = trace(fitted, "346")
+    assert list(told.output) == QModel.load(fitted.path).decode(prompt)[: len(told.output)]
+    unit = model.names[0]
+    everything, ablated = intervene(fitted, ["delete-all", f"ablate {unit}"], text="346").done
+    closed = QModel.load(fitted.path).model
+    closed.channels.logit.fill_(-1.0)
+    events = everything.qmodel.events
+    rise = [
+        torch.nn.functional.cross_entropy(logits, events.target, reduction="none")
+        for logits in (closed(events), model(events))
+    ]
+    torch.testing.assert_close(everything.qmodel.nll, rise[0] - rise[1], atol=1e-4, rtol=1e-4)
+    assert ablated.source is not None
+    assert preview(fitted, "346", [f"ablate {unit}"]).steps[0].source_after is not None
