@@ -10,8 +10,11 @@ The rule, fixed before these rows were measured. Every variant changes one thing
 updates. A change is kept if the sum of what is missing to the aims falls: 95 % agreement, 98 % where the source is
 right, 90 % at the worst checkpoint where the source is decided (each in points), and r = 0.8 for quanta and for
 writers (each in hundredths). At most half of the source's parameters and 8 active writers are allowed. What is
-kept is fitted longer, and a second source and fit confirm it. Single channels or senders, and their least
-necessity, are chosen by what two dense fits share most beyond chance, among those with a Jaccard index of 0.6.
+kept is fitted longer, and a second source and fit confirm it.
+
+A part of the rule was added when two dense fits had been seen, which share few single channels: single channels or
+senders, and their least necessity, are chosen by what two dense fits share most beyond chance, among those with a
+Jaccard index of at least 0.6.
 
 Rows, fits and sources are kept in runs/qmodel-trust; what is there is not made again.
 """

@@ -9,7 +9,9 @@ import torch
 from quantascope.discovery.discover import read_factors
 from quantascope.models import Transformer, TransformerConfig
 from quantascope.models.grid import grid_of
+from quantascope.models.transformer import Block
 from quantascope.qmodel.recovered import fit
+from quantascope.qmodel.recovered.block_form import BlockForm
 from quantascope.qmodel.recovered.fit import RecoveredRun, fit_config, fit_recovered
 from quantascope.qmodel.recovered.intervene import intervene
 from quantascope.qmodel.recovered.intervened import (
@@ -62,14 +64,18 @@ def build(source: Transformer, **changes) -> RecoveredQModel:
     )
 
 
+def form_of(model: RecoveredQModel) -> BlockForm:
+    assert model.block_form is not None
+    return model.block_form
+
+
 def normed(row: torch.Tensor) -> torch.Tensor:
     return (row - row.mean(-1, keepdim=True)) / (row.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()
 
 
 def executed_by_hand(model: RecoveredQModel, events: Events, existence: torch.Tensor) -> torch.Tensor:
     """Messages of every quantum at every token: one quantum, one example and one token at a time."""
-    form, rank, start = model.block_form, model.config.rank, model.interface.embed(grid_of(events))
-    assert form is not None
+    form, rank, start = form_of(model), model.config.rank, model.interface.embed(grid_of(events))
     sent = []
     for quantum, layer in enumerate(model.layers):
         parents = [parent for parent in range(quantum) if model.channels.open[quantum, parent]]
@@ -110,13 +116,13 @@ def copied(source: Transformer) -> RecoveredQModel:
     """One open quantum a layer that passes on all that it reads: the source, if its MLPs write nothing."""
     config = RecoveredConfig(form="block", rank=WIDTH, value=WIDTH, writers=1)
     model = RecoveredQModel(layers=(0, 1, 2), blocks=3, interface=source.interface(), config=config, seed=0)
-    form = model.block_form
-    assert form is not None
+    form = form_of(model)
     with torch.no_grad():
         model.gate_bias.fill_(100.0)
         model.score_bias.fill_(-100.0)
         form.passed.fill_(1.0)
         for layer, block in enumerate(source.blocks):
+            assert isinstance(block, Block)
             model.read[layer] = torch.cat([block.query.weight, block.key_value.weight]).T
             form.bias[layer] = torch.cat([block.query.bias, block.key_value.bias])
             form.out[layer] = block.out.weight.T
@@ -128,6 +134,7 @@ def attention_alone() -> Transformer:
     network = Transformer(vocabulary=44, positions=20, config=TransformerConfig(width=WIDTH, hidden=16), seed=2)
     with torch.no_grad():
         for block in network.blocks:
+            assert isinstance(block, Block)
             for parameter in (block.down.weight, block.down.bias, block.out.bias):
                 parameter.zero_()
     return network.eval()
@@ -137,13 +144,13 @@ def test_quanta_that_receive_the_same_messages_share_a_stream_and_its_gradient(s
     model, batch = build(source), replayed(source, events)
     with torch.no_grad():
         model.channels.logit.fill_(1.0)
-    found = []
-    for frozen in (False, True):
-        model.zero_grad()
-        divergence(model.run(events, frozen_channels=frozen), batch).backward()
-        found.append([model.read.grad.clone(), model.direction.grad.clone(), model.block_form.passed.grad.clone()])
-    for own, shared in zip(*found, strict=True):
-        torch.testing.assert_close(own, shared, atol=1e-5, rtol=1e-3)
+    weights = [model.read, model.direction, form_of(model).passed]
+    alone, shared = (
+        torch.autograd.grad(divergence(model.run(events, frozen_channels=frozen), batch), weights)
+        for frozen in (False, True)
+    )
+    for own, together in zip(alone, shared, strict=True):
+        torch.testing.assert_close(own, together, atol=1e-5, rtol=1e-3)
 
 
 @torch.no_grad()
@@ -155,7 +162,7 @@ def test_a_quantum_of_the_block_form_can_be_the_attention_of_its_source(attentio
 def test_sharpness_acts_only_while_quanta_are_missing(source, events):
     model = build(source)
     finished, early = (model.run(events, existence=torch.full((5,), share)).logits for share in (1.0, 0.5))
-    model.block_form.sharpness.add_(1.0)
+    form_of(model).sharpness.add_(1.0)
     torch.testing.assert_close(model.run(events).logits, finished)
     assert (model.run(events, existence=torch.full((5,), 0.5)).logits - early).abs().max() > 1e-3
 

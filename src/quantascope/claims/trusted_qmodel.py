@@ -4,6 +4,7 @@ Each source has several Q-models of one preset, which differ in their fit seed a
 mean over its Q-models, except that channels are compared between each two of them.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from statistics import fmean
@@ -66,7 +67,7 @@ def _recurring_channels(fitted: FittedSource) -> tuple[float, float]:
     """The Jaccard index of the channels of two refits, mean over pairs, and the same by chance."""
     selected = [run.model.channels.open.numpy() for run in fitted.runs]
     same, chance = channel_agreement(selected, fitted.runs[0].model.channels.possible.numpy())
-    return (fmean(same), fmean(chance)) if same else (float("nan"), float("nan"))
+    return (fmean(same), fmean(chance)) if same else (math.nan, math.nan)
 
 
 @lru_cache(maxsize=64)
@@ -77,8 +78,8 @@ def quanta_compared(run: RecoveredRun, every: int) -> Comparison:
 
 def decided_lowest(run: RecoveredRun) -> float:
     """The lowest agreement of any replayed checkpoint on events where the source is decided, in percent."""
-    decided = through_time(run)["decided"].drop_nans()
-    return 100 * float(decided.min()) if len(decided) else float("nan")
+    decided = [share for share in through_time(run)["decided"].to_list() if not math.isnan(share)]
+    return 100 * min(decided, default=math.nan)
 
 
 FIGURES: dict[str, tuple[str, Callable[[RecoveredRun, int], float], str]] = {

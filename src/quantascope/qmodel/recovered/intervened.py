@@ -51,7 +51,7 @@ class IntervenedObjective:
         draw = np.random.default_rng([self.seed, step, 1])
         if step < self.term.begin * self.updates or draw.random() >= self.term.share:
             return self.objective(model, batch, step)
-        replayed = self.replays[draw.integers(len(self.replays))]
+        replayed = self.replays[int(draw.integers(len(self.replays)))]
         layer, surgery = drawn_surgery(model, self.term, draw)
         model.zero_grad()
         loss = self.term.weight * intervened_divergence(model, self.source, replayed, surgery, layer)
