@@ -16,7 +16,7 @@ from quantascope.claims.recovered_models import SHORT, FittedSource, QModelFits,
 from quantascope.claims.recovered_qmodel import seen, time_after_burst
 from quantascope.claims.result import Estimate
 from quantascope.claims.source_faithfulness import PANEL, compared
-from quantascope.qmodel.recovered.config import FIT_PRESETS, Pool, RecoveredFit
+from quantascope.qmodel.recovered.config import FIT_PRESETS, RecoveredFit
 from quantascope.qmodel.recovered.fidelity import every_event, gate_fidelity, parameter_share, through_time
 from quantascope.qmodel.recovered.fit import RecoveredRun
 from quantascope.qmodel.recovered.source_effects import Comparison, compare_quanta
@@ -159,7 +159,7 @@ CLAIM = recovered_claim(
         "quick": TrustedQModel(
             source=QUICK,
             seeds=(0,),
-            fit=FIT_PRESETS["trusted"].model_copy(update={**SHORT, "pool": Pool(numbers=60, inputs=30)}),
+            fit=FIT_PRESETS["trusted"].replace({**SHORT, "pool.numbers": 60, "pool.inputs": 30}),
             every=16,
         ),
         "full": TrustedQModel(),
