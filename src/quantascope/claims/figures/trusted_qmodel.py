@@ -31,16 +31,16 @@ def draw(reproduction: Reproduction) -> Figure:
     figures = reproduction.result.figures
     figure, (percent, share, writers) = panels(3, width=4.0, height=3.2)
     for place, key in enumerate(ROWS):
-        _row(percent, place, figures[key], AIMS[key][0])
+        _row(percent, place, figures[key], AIMS[key])
     _finish(percent, ROWS, "%")
     for place, key in enumerate(SHARES):
-        _row(share, place, figures[key], AIMS[key][0])
+        _row(share, place, figures[key], AIMS[key])
         control = figures[CONTROLS[key]].values
         share.scatter(control, [place + 0.2] * len(control), marker="x", s=16, color="black", linewidths=0.7,
                       label="by chance, random direction" if place == 0 else None)  # fmt: skip
     _finish(share, SHARES, "Jaccard index, correlation")
     share.legend(loc="best")
-    _row(writers, 0, figures["active_writers"], AIMS["active_writers"][0])
+    _row(writers, 0, figures["active_writers"], AIMS["active_writers"])
     active = figures["active_quanta"].values
     writers.scatter(active, [1] * len(active), s=22, color=BLUE, alpha=0.7, linewidths=0)
     _finish(writers, {"active_writers": "active writers", "active_quanta": "active quanta"}, "per event")
