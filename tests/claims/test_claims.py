@@ -173,6 +173,7 @@ def test_full_presets_have_at_least_three_runs_of_each_kind():
         "seed-stability": 5,
         "support-transfer": 15,
         "recovered-qmodel": 8,
+        "trusted-qmodel": 8,
         "message-interventions": 3,
         "source-faithfulness": 3,
         "qmodel-frontier": 1,

@@ -6,6 +6,7 @@ import torch
 
 from quantascope.discovery.discover import read_factors
 from quantascope.models import decode, predict
+from quantascope.models.predictions import sampler
 from quantascope.qmodel.recovered import fit as recovered_learner
 from quantascope.qmodel.recovered.config import Pool
 from quantascope.qmodel.recovered.fidelity import (
@@ -22,7 +23,7 @@ from quantascope.qmodel.recovered.saved import QModel
 from quantascope.qmodel.recovered.trace import trace
 from quantascope.runs.errors import DamagedArtefact, Diverged, InvalidConfig
 from quantascope.sources.trained import train_source
-from quantascope.tasks.events import PAD
+from quantascope.tasks.events import PAD, Events
 from quantascope.tasks.number_naming import PANELS, VOCABULARY, naming_events, prompt
 from quantascope.tasks.number_naming.task import pool_numbers
 from quantascope.training import Pace, train
@@ -77,6 +78,21 @@ def test_inputs_of_the_pool_are_continued_by_the_source_and_have_no_labels(sourc
     speaker = source.model(1 if by == "own" else None)
     said = decode(speaker, [prompt(n) for n in numbers], end=END, limit=LONGEST, padding=PAD)
     assert first.events.target[first.events.example >= 300].tolist() == [t or END for out in said for t in out]
+
+
+def test_inputs_of_the_pool_may_be_continued_by_sampled_words(source):
+    replays = CheckpointReplay.of(source, read_factors(source)[0])
+    pools = [Pool(numbers=9, inputs=5, continued_by=by) for by in ("sampled", "sampled", "final")]
+    said = [replays.all(pool, parts=1, seed=0)[0].events for pool in pools]
+    assert torch.equal(said[0].tokens, said[1].tokens)
+    assert not torch.equal(said[0].tokens, said[2].tokens)
+
+
+def test_a_sampler_draws_words_as_often_as_the_model_says():
+    probability = torch.tensor([0.1, 0.2, 0.7])
+    draw = sampler(lambda events: probability.log().expand(events.count, 3), seed=0)
+    drawn = torch.bincount(draw(Events.of([[1]] * 4000, [[2]] * 4000)).argmax(-1), minlength=3) / 4000
+    torch.testing.assert_close(drawn, probability, atol=0.03, rtol=0)
 
 
 def test_the_pool_lies_outside_every_panel_and_is_even_over_lengths():

@@ -9,10 +9,10 @@ from pathlib import Path
 NAMES = (
     "flat-acquisition", "composed-staircase", "child-parent-order", "acquisition-clock", "hsp-demand",
     "parameter-scaling", "data-scaling", "joint-frontier", "finite-size", "number-naming-data", "recover-quanta",
-    "ordering", "seed-stability", "support-transfer", "recovered-qmodel", "message-interventions",
-    "source-faithfulness", "qmodel-frontier", "semantics", "traces", "compiled-qmodel", "guided-training",
-    "guidance-data-efficiency", "guidance-other-programs", "guidance-reliability", "guidance-real-data",
-    "real-inflection", "real-spelling", "real-code",
+    "ordering", "seed-stability", "support-transfer", "recovered-qmodel", "trusted-qmodel",
+    "message-interventions", "source-faithfulness", "qmodel-frontier", "semantics", "traces", "compiled-qmodel",
+    "guided-training", "guidance-data-efficiency", "guidance-other-programs", "guidance-reliability",
+    "guidance-real-data", "real-inflection", "real-spelling", "real-code",
 )  # fmt: skip
 
 RESULTS = Path(__file__).parents[1] / "results"

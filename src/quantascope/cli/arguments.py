@@ -8,7 +8,7 @@ import tyro
 
 from quantascope.runs.errors import InvalidConfig
 
-FitPreset = Literal["faithful", "distilled"]
+FitPreset = Literal["faithful", "distilled", "trusted"]
 Changes = Annotated[tuple[str, ...], tyro.conf.arg(name="set", metavar="KEY=VALUE ...", help_behavior_hint="")]
 Folder = Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")]
 File = Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")]

@@ -207,7 +207,7 @@ def fit(
 
     Args:
         where: The same WHERE as for quantascope discover.
-        preset: The paper's preset, or one that also learns from inputs without labels.
+        preset: The paper's preset, one that also learns from inputs without labels, or the one to trust.
         task: FILE.py:task, for a run that was trained on a task from a file.
         set_: Change settings, as in --set updates=1000 model.writers=4.
         seed: Seed of the Q-model and of the order in which checkpoints are replayed.
@@ -238,7 +238,7 @@ def explain(
         Literal["factors", "qmodel"] | None, tyro.conf.arg(metavar="{factors,qmodel}", help_behavior_hint="")
     ] = None,
     preset: Annotated[
-        FitPreset | None, tyro.conf.arg(metavar="{faithful,distilled}", help_behavior_hint="")
+        FitPreset | None, tyro.conf.arg(metavar="{faithful,distilled,trusted}", help_behavior_hint="")
     ] = None,
     properties: Table = None,
     task: TaskFile = None,

@@ -74,3 +74,15 @@ def decode(
             row for row in open_rows if outputs[row][-1] not in (end, padding) and len(outputs[row]) < limit
         ]
     return outputs
+
+
+def sampler(model: Predictor, seed: int) -> Predictor:
+    """A predictor whose most probable token is drawn from the model's distribution: Gumbel noise is added."""
+    generator = torch.Generator().manual_seed(seed)
+
+    def sampled(events: Events) -> Tensor:
+        logits = model(events.to(device_of(model))).to(CPU)
+        uniform = torch.rand(logits.shape, generator=generator).clamp_min(1e-9)
+        return logits - (-uniform.log()).log()
+
+    return sampled

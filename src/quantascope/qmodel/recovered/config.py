@@ -1,7 +1,8 @@
-"""Settings of a Q-model fit: the faithful preset, which is the paper's, and the distilled preset.
+"""Settings of a Q-model fit: the faithful preset, which is the paper's, the distilled and the trusted preset.
 
 The faithful preset uses only the training inputs, and only the supports teach the gates. The distilled preset also
-fits unlabelled inputs, continued by the source itself, and lets predictions teach the gates.
+fits unlabelled inputs, continued by the source itself, and lets predictions teach the gates. The trusted preset
+also computes as a block does, fits interventions, and chooses channels by their necessity.
 """
 
 from typing import Annotated, ClassVar, Literal
@@ -10,24 +11,26 @@ from pydantic import Field
 
 from quantascope.discovery import Rule
 from quantascope.discovery.factorize import Starts
+from quantascope.qmodel.recovered.intervened import InterventionTerm
 from quantascope.qmodel.recovered.loss import RecoveryLoss
 from quantascope.qmodel.recovered.model import RecoveredConfig
+from quantascope.qmodel.recovered.necessity import Necessity
 from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat, Seed, Share
 from quantascope.training import OptimizerConfig, ScheduleConfig, TrainingConfig
 
-FitPreset = Literal["faithful", "distilled"]
+FitPreset = Literal["faithful", "distilled", "trusted"]
 
 
 class Pool(Config):
     """Inputs of the task's pool, outside every panel: the total number, and the number at each checkpoint.
 
-    Each is continued greedily by the finished source (`final`) or by the checkpoint itself (`own`), so that no
-    labels are needed.
+    Each is continued greedily by the finished source (`final`), or by the checkpoint itself (`own`), or by words
+    drawn from the finished source (`sampled`), so that no labels are needed.
     """
 
     numbers: Positive = 6000
     inputs: Count = 0
-    continued_by: Literal["own", "final"] = "final"
+    continued_by: Literal["own", "final", "sampled"] = "final"
 
 
 class RecoveredFit(Config):
@@ -38,7 +41,7 @@ class RecoveredFit(Config):
     """
 
     KIND: ClassVar[str] = "recovered Q-model"
-    LATER: ClassVar[tuple[str, ...]] = ("starts", "closure", "functional_channels")
+    LATER: ClassVar[tuple[str, ...]] = ("starts", "closure", "functional_channels", "interventions", "necessity")
 
     preset: FitPreset = "faithful"
     source: str = ""
@@ -62,6 +65,10 @@ class RecoveredFit(Config):
     """If given, factors are closed under parents that miss at most this share of their events."""
     functional_channels: bool = False
     """Whether the gate and writer-count losses are detached from the channels, as in the paper's code."""
+    interventions: InterventionTerm | None = None
+    """If given, a share of the updates fits what the source does under interventions."""
+    necessity: Necessity | None = None
+    """If given, channels are closed by their measured effect; with frozen_share=1, by nothing else."""
 
     @property
     def training(self) -> TrainingConfig:
@@ -86,5 +93,26 @@ FIT_PRESETS: dict[FitPreset, RecoveredFit] = {
         updates=6000,
         learning_rate=1e-2,
         schedule=ScheduleConfig(decay="cosine"),
+    ),
+    "trusted": RecoveredFit(
+        preset="trusted",
+        model=RecoveredConfig(form="block", writers=5, gate_gradients=True),
+        loss=RecoveryLoss(
+            predictions=5.0,
+            gates=2.0,
+            gate_entropy=0.0,
+            writers=3.0,
+            writer_target=7.5,
+            channels=0.0,
+            channel_entropy=0.0,
+        ),
+        pool=Pool(inputs=1000, continued_by="sampled"),
+        parts=20,
+        updates=9000,
+        learning_rate=1e-2,
+        schedule=ScheduleConfig(decay="cosine"),
+        frozen_share=1.0,
+        interventions=InterventionTerm(),
+        necessity=Necessity(),
     ),
 }

@@ -15,7 +15,8 @@ class RecoveredExecution:
     """One forward pass over the valid tokens, quanta in their order.
 
     `gate` are logits; `active` and `opened` are gates and writers as executed; a writer is closed if its gate is.
-    `written` is the size of each writer's output, along its unit direction.
+    `written` is what each quantum sends along each of its `directions`: those of its writers, which have unit
+    length, and in the block form those along which it passes on what it reads.
     """
 
     events: Events
@@ -24,14 +25,19 @@ class RecoveredExecution:
     gate: Float[Tensor, "quanta tokens"]
     active: Float[Tensor, "quanta tokens"]
     opened: Float[Tensor, "quanta tokens writers"]
-    written: Float[Tensor, "quanta writers tokens"]
-    directions: Float[Tensor, "quanta writers width"]
+    written: Float[Tensor, "quanta ways tokens"]
+    directions: Float[Tensor, "quanta ways width"]
     channel_probability: Float[Tensor, " channels"]
+
+    @property
+    def sent(self) -> Float[Tensor, "quanta tokens ways"]:
+        """What each quantum sends along each of its directions."""
+        return self.written.detach().transpose(1, 2)
 
     @property
     def activity(self) -> Float[Tensor, "quanta tokens writers"]:
         """The size of each writer's output."""
-        return self.written.detach().transpose(1, 2)
+        return self.sent[..., : self.opened.shape[-1]]
 
     @property
     def message(self) -> Float[Tensor, "quanta tokens width"]:

@@ -162,7 +162,7 @@ def through_time(run: RecoveredRun) -> pl.DataFrame:
     made_by = fingerprint({"fit": run.config.hash(), "columns": list(_TIME_COLUMNS)})
     if not file.exists():
         events = every_event(run.source, panel_for(run.source, "causal"), TIME_EVERY)
-        rows = [(step, *_at_step(run, events, step)) for step in run.replay.steps]
+        rows = [(step, *at_step(run, events, step)) for step in run.replay.steps]
         table = pl.DataFrame(rows, orient="row", schema=["step", *_TIME_COLUMNS])
         write_table(file, table, made_by=made_by)
     return read_table(file, made_by=made_by, columns=("step", *_TIME_COLUMNS))
@@ -171,7 +171,9 @@ def through_time(run: RecoveredRun) -> pl.DataFrame:
 _TIME_COLUMNS = ("agreement", "decided", "overlap", "source", "qmodel")
 
 
-def _at_step(run: RecoveredRun, events: Events, step: int) -> tuple[float, ...]:
+@torch.no_grad()
+def at_step(run: RecoveredRun, events: Events, step: int) -> tuple[float, ...]:
+    """Agreement, the same where the source is decided, overlap, and accuracies of source and Q-model at a step."""
     source = run.source.model(step)
     events, existence = events.to(run.source.device), run.replay.existence(step)
     done = run.model.run(events, interface=source.interface(), existence=existence)

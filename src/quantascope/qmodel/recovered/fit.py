@@ -6,7 +6,7 @@ Q-model  -> files       a model that runs without the source
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,12 @@ from torch import Tensor, nn
 
 from quantascope.discovery import Factors
 from quantascope.discovery.discover import read_factors
+from quantascope.models.residual import ResidualModel
 from quantascope.qmodel.recovered.config import FIT_PRESETS, FitPreset, RecoveredFit
+from quantascope.qmodel.recovered.intervened import IntervenedObjective
 from quantascope.qmodel.recovered.loss import ReplayedCheckpoint
 from quantascope.qmodel.recovered.model import RecoveredQModel
+from quantascope.qmodel.recovered.necessity import NecessaryChannels
 from quantascope.qmodel.recovered.replay import CheckpointReplay
 from quantascope.qmodel.recovered.saved import WEIGHTS, QModel
 from quantascope.runs.artefact import read_table
@@ -102,7 +105,7 @@ def _fit(
     train(
         model,
         batches=batches,
-        objective=ClippedObjective(_with_channels(recovery_objective(config), config), config.clip),
+        objective=ClippedObjective(_objective(config, source, targets), config.clip),
         config=config.training,
         seed=config.seed,
         run=run,
@@ -132,8 +135,17 @@ def recovery_objective(config: RecoveredFit) -> Objective:
     )
 
 
-def _with_channels(objective: Objective, config: RecoveredFit) -> GradientOf:
-    return FunctionalChannels(objective) if config.functional_channels else objective
+def _objective(config: RecoveredFit, source: ResidualModel, targets: Sequence[ReplayedCheckpoint]) -> GradientOf:
+    """The loss of a replayed checkpoint, and what else the config asks for, measured on the last checkpoint."""
+    last = targets[-config.parts :]
+    objective: GradientOf = recovery_objective(config)
+    if config.functional_channels:
+        objective = FunctionalChannels(recovery_objective(config))
+    if config.interventions:
+        objective = IntervenedObjective(objective, config.interventions, source, last, config.updates, config.seed)
+    if config.necessity:
+        objective = NecessaryChannels(objective, config.necessity, last, config.updates)
+    return objective
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ def replace_all(model: RecoveredQModel, events: Events, *, seed: int = 0) -> Sur
     """A surgery that gives children the messages of another example of the same prompt and output length."""
     device = device_of(model)
     partner = partner_rows(events, seed=seed).to(device)
-    return Surgery(received=model.run(events.to(device)).activity[:, partner])
+    return Surgery(received=model.run(events.to(device)).sent[:, partner])
 
 
 @torch.no_grad()

@@ -9,10 +9,10 @@ For quantum q of layer ℓ, at every token, with embedded stream h0:
     s_w = a_w·LN(h_q) + k_w·c_q + b_w                    each writer w of q; γ_w = 1[s_w > threshold], φ_w = s_w
     m_q = existence_q g_q Σ_w γ_w φ_w v_w                the message; v_w has length one
 
-The update of layer ℓ is the sum of its quanta's messages; logits are the source's own readout of h0 + all updates.
-Existence is the degree to which a quantum is acquired at the replayed checkpoint: 1 in the finished model. Gates,
-writers and channels are hard in the forward pass and soft in the backward pass. The quanta of one layer are
-computed at once.
+This is the paper's form; `block_form` has another. The update of layer ℓ is the sum of its quanta's messages;
+logits are the source's own readout of h0 + all updates. Existence is the degree to which a quantum is acquired at
+the replayed checkpoint: 1 in the finished model. Gates, writers and channels are hard in the forward pass and soft
+in the backward pass. The quanta of one layer are computed at once.
 """
 
 import itertools
@@ -26,6 +26,7 @@ from torch import Tensor, nn
 
 from quantascope.models.grid import grid_of
 from quantascope.models.residual import Interface
+from quantascope.qmodel.recovered.block_form import BlockForm
 from quantascope.qmodel.recovered.channels import Channels, hard_step
 from quantascope.qmodel.recovered.execution import RecoveredExecution
 from quantascope.qmodel.recovered.kernels import attended, normalized, routed, tokens_last
@@ -44,10 +45,10 @@ class RecoveredConfig(Config):
 
     With `gate_gradients`, reconstruction and predictions also train the gates; the paper detaches them. The
     `paper` initialisation uses the scales of the paper's code: gates ignore the read, and every writer gets its
-    plain sum.
+    plain sum. The `block` form adds a linear way from what is read to the message.
     """
 
-    LATER: ClassVar[tuple[str, ...]] = ("initialization",)
+    LATER: ClassVar[tuple[str, ...]] = ("initialization", "form")
 
     writers: Width = 3
     rank: Width = 8
@@ -57,6 +58,7 @@ class RecoveredConfig(Config):
     channel_start: Annotated[float, Field(ge=-100, le=100)] = 1.0
     gate_gradients: bool = False
     initialization: Literal["default", "paper"] = "default"
+    form: Literal["paper", "block"] = "paper"
 
 
 class RecoveredQModel(nn.Module):
@@ -86,7 +88,7 @@ class RecoveredQModel(nn.Module):
         self._sizes = [which.stop - which.start for which in self._ranges]
         self.interface = interface
         quanta, width = len(layers), interface.width
-        inputs = width + config.value
+        inputs = width if config.form == "block" else width + config.value
         self.channels = Channels(torch.tensor(layers), start=config.channel_start)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
@@ -96,6 +98,11 @@ class RecoveredQModel(nn.Module):
             self.score = nn.Parameter(_uniform(quanta, inputs, config.writers, fan_in=inputs))
             self.score_bias = nn.Parameter(torch.zeros(quanta, 1, config.writers))
             self.direction = nn.Parameter(torch.randn(quanta, config.writers, width))
+            self.block_form = None
+            if config.form == "block":
+                self.block_form = BlockForm(
+                    blocks=blocks, quanta=quanta, width=width, rank=config.rank, value=config.value
+                )
             if config.initialization == "paper":
                 self._initialise_as_authors()
 
@@ -162,22 +169,28 @@ class RecoveredQModel(nn.Module):
             channels, probability = channels.detach(), probability.detach()
         channels = surgery.on_channels(channels)
         exists = start.new_ones(len(self.layers)) if existence is None else existence
-        directions, packing = self.directions, packing_of(events)
+        directions, packing = self._ways(), packing_of(events)
         weights = torch.cat([self.gate, self.score], -1).mT
         biases = torch.cat([self.gate_bias, self.score_bias], -1)[:, 0]
         parameters = zip(self.read, *(one.split(self._sizes) for one in (weights, biases)), strict=True)
         parts: list[tuple[Tensor, Tensor, Tensor]] = []
         written: list[Tensor] = []
-        for which, (read, weight, bias) in zip(self._ranges, parameters, strict=True):
-            received = surgery.on_written(written)
-            state = _stream(start, channels[which, : which.start], received, directions[: which.start])
-            gate, score = self._gates_and_scores(state, read, weight, bias, packing)
+        for block, (which, (read, weight, bias)) in enumerate(zip(self._ranges, parameters, strict=True)):
+            received, reached = surgery.on_written(written), channels[which, : which.start]
+            if frozen_channels and bool((reached == reached[:1]).all()):
+                reached = reached[
+                    :1
+                ]  # one stream for all quanta; channels that are trained need their own gradients
+            state = _stream(start, reached, received, directions[: which.start])
+            seen, passed = self._seen(state, read, packing, block, which, exists)
+            gate, score = self._gates_and_scores(seen, weight, bias)
             active = surgery.on_gates(hard_step(gate), which)
             gating = active if self.config.gate_gradients else active.detach()
             jump = hard_step(score, threshold=self.config.threshold, bandwidth=self.config.bandwidth)
             jump = surgery.on_writers(jump, which)
             parts.append((gate, active, jump * gating.detach()[:, None]))
-            written.append((gating * exists[which, None])[:, None] * (jump * score))
+            own = jump * score if passed is None else torch.cat([jump * score, passed], 1)
+            written.append((gating * exists[which, None])[:, None] * own)
         updates = [
             own.flatten(0, 1).T @ directions[which].flatten(0, 1)
             for own, which in zip(written, self._ranges, strict=True)
@@ -195,18 +208,37 @@ class RecoveredQModel(nn.Module):
             channel_probability=probability,
         )
 
-    def _gates_and_scores(
+    def _ways(self) -> Float[Tensor, "quanta ways width"]:
+        """The directions along which each quantum sends: of its writers, and in the block form of what it passes on."""
+        if self.block_form is None:
+            return self.directions
+        return torch.cat([self.directions, self.block_form.out[list(self.layers)]], 1)
+
+    def _seen(
         self,
         state: Float[Tensor, "streams tokens width"],
         read: Float[Tensor, "width projected"],
+        packing: Packing,
+        block: int,
+        which: slice,
+        exists: Float[Tensor, " quanta"],
+    ) -> tuple[Float[Tensor, "streams tokens inputs"], Float[Tensor, "_ value tokens"] | None]:
+        """What gates and writers of a layer see, and in the block form what its quanta pass on if they are open."""
+        normed = normalized(state)
+        projected = normed @ read
+        if self.block_form is None:
+            return torch.cat([normed, self._read(projected, packing)], -1), None
+        found = self._read(self.block_form.projected(projected, block, exists[which]), packing)
+        return self.block_form.added(state, found, block), self.block_form.passed_on(found, which)
+
+    def _gates_and_scores(
+        self,
+        seen: Float[Tensor, "streams tokens inputs"],
         weight: Float[Tensor, "quanta outputs inputs"],
         bias: Float[Tensor, "quanta outputs"],
-        packing: Packing,
     ) -> tuple[Float[Tensor, "quanta tokens"], Float[Tensor, "quanta writers tokens"]]:
         """Gate logits and writer scores of a layer's quanta; a stream shared by all quanta is read once."""
-        normed = normalized(state)
-        seen = torch.cat([normed, self._read(normed @ read, packing)], -1)
-        if len(state) == 1:
+        if len(seen) == 1:
             scores = tokens_last(seen, weight.flatten(0, 1)[None], bias.flatten()[None])
         else:
             scores = tokens_last(seen, weight, bias)

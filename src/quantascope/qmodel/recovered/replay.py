@@ -12,7 +12,8 @@ from torch import Tensor
 from quantascope.discovery import Factors
 from quantascope.models import decode
 from quantascope.models.device import free_bytes
-from quantascope.models.residual import Interface, ResidualModel
+from quantascope.models.predictions import Predictor, sampler
+from quantascope.models.residual import Interface
 from quantascope.qmodel.recovered.config import Pool, RecoveredFit
 from quantascope.qmodel.recovered.loss import ReplayedCheckpoint
 from quantascope.qmodel.recovered.model import RecoveredQModel
@@ -110,7 +111,7 @@ class CheckpointReplay:
         examples = _examples(self.source.events())
         labels = self.supports.split(torch.bincount(self.source.events().example).tolist(), 1)
         drawn = pool_prompts(self.source, pool, seed) if pool.inputs else []
-        finally_said = self._continued(drawn, self.source.model()) if pool.continued_by == "final" else []
+        finally_said = [] if pool.continued_by == "own" else self._continued(drawn, self._speaker(pool, seed))
         asked = [examples[part::parts] for part in range(parts)]
         events = [Events.of(*zip(*own, strict=True)) for own in asked]
         replays = []
@@ -132,8 +133,13 @@ class CheckpointReplay:
             ]
         return replays
 
+    def _speaker(self, pool: Pool, seed: int) -> Predictor:
+        """The finished source, or what draws words from its predictions."""
+        source = self.source.model()
+        return sampler(source, seed) if pool.continued_by == "sampled" else source
+
     def _continued(
-        self, prompts: Sequence[Sequence[int]], speaker: ResidualModel
+        self, prompts: Sequence[Sequence[int]], speaker: Predictor
     ) -> list[tuple[list[int], list[int]]]:
         """Prompts with a model's own answers, at most as long as the longest training answer."""
         task = self.source.sequence_task

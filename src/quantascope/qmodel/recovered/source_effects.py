@@ -21,7 +21,7 @@ from torch import Tensor
 
 from quantascope.models.device import CPU, device_of
 from quantascope.models.residual import ResidualModel
-from quantascope.qmodel.recovered.interventions import Effect, ablate_writer, effects
+from quantascope.qmodel.recovered.interventions import Effect, ablate_quantum, ablate_writer, effects
 from quantascope.qmodel.recovered.model import RecoveredQModel
 from quantascope.qmodel.recovered.surgery import Surgery
 from quantascope.tasks.events import Events
@@ -33,7 +33,10 @@ LEAST_EVENTS = 20
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """For each writer and event at which it writes, the predicted change of NLL and the changes in the source."""
+    """For each writer and event at which it writes, the predicted change of NLL and the changes in the source.
+
+    The same for quanta and the events at which they are active.
+    """
 
     writer: Int[np.ndarray, " pairs"]
     predicted: Float[np.ndarray, " pairs"]
@@ -104,6 +107,33 @@ def compare(model: RecoveredQModel, source: ResidualModel, events: Events, *, se
         writers.append(np.full(len(at), place))
     return Comparison(
         _joined(writers).astype(np.int64), _joined(predicted), {kind: _joined(one) for kind, one in found.items()}
+    )
+
+
+@torch.no_grad()
+def compare_quanta(model: RecoveredQModel, source: ResidualModel, events: Events, *, seed: int = 0) -> Comparison:
+    """Ablate every quantum in the Q-model; in the source, subtract its message, or a random one as long."""
+    events = events.to(device_of(model))
+    ours, theirs = model.run(events), source.run(events)
+    stream = torch.stack([theirs.stream, *theirs.updates]).cumsum(0)
+    before = _nll(theirs.logits, events)
+    generator = torch.Generator().manual_seed(seed)
+    quanta = range(len(model.layers))
+    ablated = effects(model, events, (ablate_quantum(quantum) for quantum in quanta))
+    units, predicted = [], []
+    found: dict[str, list[np.ndarray]] = {"message": [], "random_direction": []}
+    for quantum, prediction in zip(quanta, ablated, strict=True):
+        message, layer = ours.message[quantum], model.layers[quantum]
+        at = (message[events.event_rows].abs().sum(1) > 0).nonzero().squeeze(1)
+        other = torch.nn.functional.normalize(torch.randn(message.shape[1], generator=generator), dim=0)
+        random = message.norm(dim=1, keepdim=True) * other.to(message.device)
+        for kind, taken in (("message", message), ("random_direction", random)):
+            logits = source.resume(stream[layer + 1] - taken, events, block=layer + 1)
+            found[kind].append((_nll(logits, events) - before)[at].cpu().numpy())
+        predicted.append(prediction.nll[at.to(CPU)].numpy())
+        units.append(np.full(len(at), quantum))
+    return Comparison(
+        _joined(units).astype(np.int64), _joined(predicted), {kind: _joined(one) for kind, one in found.items()}
     )
 
 

@@ -18,13 +18,13 @@ from quantascope.runs.errors import InvalidConfig
 class Surgery:
     """The changes of an intervention.
 
-    `cut` marks channels (children by parents) that carry nothing; `received` replaces the activity of writers that
+    `cut` marks channels (children by parents) that carry nothing; `received` replaces what the
     children receive, only from `senders` if these are given; `gates` forces the gate of a quantum to be open or
     closed on every token; `silenced` marks writers (quanta by writers) that write nothing.
     """
 
     cut: Bool[Tensor, "quanta quanta"] | None = None
-    received: Float[Tensor, "quanta tokens writers"] | None = None
+    received: Float[Tensor, "quanta tokens ways"] | None = None
     senders: Bool[Tensor, " quanta"] | None = None
     gates: Mapping[int, bool] = field(default_factory=dict)
     silenced: Bool[Tensor, "quanta writers"] | None = None
@@ -47,9 +47,9 @@ class Surgery:
         return channels if self.cut is None else channels.masked_fill(self.cut, 0.0)
 
     def on_written(
-        self, written: Sequence[Float[Tensor, "_ writers tokens"]]
-    ) -> Float[Tensor, "senders writers tokens"] | None:
-        """What children receive of the writers of each earlier layer; None if nothing is before them."""
+        self, written: Sequence[Float[Tensor, "_ ways tokens"]]
+    ) -> Float[Tensor, "senders ways tokens"] | None:
+        """What children receive of each earlier layer; None if nothing is before them."""
         if not any(map(len, written)):
             return None
         own = torch.cat(list(written))

@@ -31,7 +31,7 @@ class Unit:
 class Step:
     """One emitted token.
 
-    A channel is used if its parent writes at this token and its child is active.
+    A channel is used if its parent has a message at this token and its child is active.
     """
 
     token: str
@@ -145,12 +145,12 @@ class Active:
         )
 
     def channels(self, row: int) -> tuple[tuple[str, str], ...]:
-        """The channels with a writing parent and an active child."""
-        active, wrote, names = self._open(row), self.done.activity[:, row], self.model.names
+        """The channels with a message of the parent and an active child."""
+        active, sent, names = self._open(row), self.done.message[:, row].norm(dim=-1), self.model.names
         return tuple(
             (names[edge.parent], names[edge.child])
             for edge in self.model.channels.edges
-            if edge.child in active and float(wrote[edge.parent].sum()) > 0
+            if edge.child in active and float(sent[edge.parent]) > 0
         )
 
     def _open(self, row: int) -> list[int]:

@@ -1,0 +1,171 @@
+"""Can a Q-model be trusted? Every aim that was set for one, on each of several sources.
+
+Each source has several Q-models of one preset, which differ in their fit seed alone. A figure of a source is the
+mean over its Q-models, except that channels are compared between each two of them.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from statistics import fmean
+
+from quantascope.claims.claim import no_summary
+from quantascope.claims.message_interventions import channel_agreement
+from quantascope.claims.recover_quanta import QUICK
+from quantascope.claims.recovered_models import SHORT, FittedSource, QModelFits, recovered_claim
+from quantascope.claims.recovered_qmodel import seen, time_after_burst
+from quantascope.claims.result import Estimate
+from quantascope.claims.source_faithfulness import PANEL, compared
+from quantascope.qmodel.recovered.config import FIT_PRESETS, RecoveredFit
+from quantascope.qmodel.recovered.fidelity import every_event, gate_fidelity, parameter_share, through_time
+from quantascope.qmodel.recovered.fit import RecoveredRun
+from quantascope.qmodel.recovered.source_effects import Comparison, compare_quanta
+from quantascope.runs.config import Config, Positive, Seeds
+from quantascope.sources.trained import SourceConfig
+
+
+class TrustedQModel(Config):
+    """Sources by seed, and the fits to each; interventions are on every so many inputs of the causal panel."""
+
+    source: SourceConfig = SourceConfig()
+    seeds: Seeds = (0, 1, 2, 3, 4, 5, 6, 7)
+    refit_seeds: tuple[int, ...] = (0, 1)
+    fit: RecoveredFit = FIT_PRESETS["trusted"]
+    every: Positive = 2
+
+
+def runs(config: TrustedQModel) -> dict[str, QModelFits]:
+    """The fits to each source."""
+    jobs = {}
+    for seed in config.seeds:
+        source = config.source.model_copy(update={"seed": seed})
+        fits = tuple(
+            config.fit.model_copy(update={"source": source.hash(), "seed": refit}) for refit in config.refit_seeds
+        )
+        jobs[f"trusted-{seed}"] = QModelFits(source=source, fits=fits)
+    return jobs
+
+
+def measure(config: TrustedQModel, evidence: Mapping[str, FittedSource]) -> dict[str, Estimate]:
+    """Each figure over sources."""
+    figures = {
+        key: Estimate.over_runs(
+            says, [fmean(value(run, config.every) for run in fitted.runs) for fitted in evidence.values()], unit
+        )
+        for key, (says, value, unit) in FIGURES.items()
+    }
+    channels = [_recurring_channels(fitted) for fitted in evidence.values()]
+    for key, says, place in (
+        ("edge_agreement", "channels shared by two refits (Jaccard)", 0),
+        ("edge_chance", "the same by chance", 1),
+    ):
+        figures[key] = Estimate.over_runs(says, [both[place] for both in channels])
+    return figures
+
+
+def _recurring_channels(fitted: FittedSource) -> tuple[float, float]:
+    """The Jaccard index of the channels of two refits, mean over pairs, and the same by chance."""
+    selected = [run.model.channels.open.numpy() for run in fitted.runs]
+    same, chance = channel_agreement(selected, fitted.runs[0].model.channels.possible.numpy())
+    return (fmean(same), fmean(chance)) if same else (math.nan, math.nan)
+
+
+@lru_cache(maxsize=64)
+def quanta_compared(run: RecoveredRun, every: int) -> Comparison:
+    """The comparison of a Q-model's quanta with its source, measured once."""
+    return compare_quanta(run.model, run.source.model(), every_event(run.source, PANEL, every))
+
+
+def decided_lowest(run: RecoveredRun) -> float:
+    """The lowest agreement of any replayed checkpoint on events where the source is decided, in percent."""
+    decided = [share for share in through_time(run)["decided"].to_list() if not math.isnan(share)]
+    return 100 * min(decided, default=math.nan)
+
+
+FIGURES: dict[str, tuple[str, Callable[[RecoveredRun, int], float], str]] = {
+    "agreement": ("agreement, test panel", lambda run, _: 100 * seen(run, "test").agreement, "%"),
+    "agreement_right": (
+        "agreement where the source is right, test panel",
+        lambda run, _: 100 * seen(run, "test").agreement_where_right,
+        "%",
+    ),
+    "agreement_wrong": (
+        "agreement where the source is wrong, test panel",
+        lambda run, _: 100 * seen(run, "test").agreement_where_wrong,
+        "%",
+    ),
+    "decided_lowest": (
+        "lowest agreement of a checkpoint where the source is decided",
+        lambda run, _: decided_lowest(run),
+        "%",
+    ),
+    "decided_lowest_after_burst": (
+        "the same after the first burst",
+        lambda run, _: min(time_after_burst(run, "decided")),
+        "%",
+    ),
+    "decided_mean": (
+        "mean agreement of checkpoints after the first burst where the source is decided",
+        lambda run, _: fmean(time_after_burst(run, "decided")),
+        "%",
+    ),
+    "parameter_share": (
+        "parameters over those of the source",
+        lambda run, _: 100 * parameter_share(run),
+        "%",
+    ),
+    "active_writers": ("active writers per event, test panel", lambda r, _: seen(r, "test").active_writers, ""),
+    "active_quanta": ("active quanta per event, test panel", lambda run, _: seen(run, "test").active_quanta, ""),
+    "channels": ("selected channels", lambda run, _: float(len(run.model.channels.edges)), "channels"),
+    "gate_f1": ("F1 of gates with held-out supports", lambda run, _: gate_fidelity(run), ""),
+    "correlation_quanta": (
+        "correlation of effects of ablated quanta, Q-model and source",
+        lambda run, every: quanta_compared(run, every).correlation("message"),
+        "",
+    ),
+    "correlation_quanta_random": (
+        "the same, messages along random directions",
+        lambda run, every: quanta_compared(run, every).correlation("random_direction"),
+        "",
+    ),
+    "correlation_writers": (
+        "correlation of effects of silenced writers, Q-model and source",
+        lambda run, every: compared(run, every).correlation("message"),
+        "",
+    ),
+    "correlation_writers_random": (
+        "the same, messages along random directions",
+        lambda run, every: compared(run, every).correlation("random_direction"),
+        "",
+    ),
+}
+
+AIMS = {
+    "agreement": 95.0,
+    "agreement_right": 98.0,
+    "decided_lowest": 90.0,
+    "parameter_share": 50.0,
+    "active_writers": 8.0,
+    "edge_agreement": 0.6,
+    "correlation_quanta": 0.8,
+    "correlation_writers": 0.8,
+}
+"""At least so much, but at most so many parameters and writers; set before any evaluation source was seen."""
+
+CLAIM = recovered_claim(
+    name="trusted-qmodel",
+    says="a Q-model that can be trusted: what it says, through training and under interventions",
+    presets={
+        "quick": TrustedQModel(
+            source=QUICK,
+            seeds=(0,),
+            fit=FIT_PRESETS["trusted"].replace({**SHORT, "pool.numbers": 60, "pool.inputs": 30}),
+            every=16,
+        ),
+        "full": TrustedQModel(),
+        "paper": TrustedQModel(),
+    },
+    jobs=runs,
+    measure=measure,
+    summary=no_summary,
+)
