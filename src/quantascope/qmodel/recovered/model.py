@@ -209,7 +209,7 @@ class RecoveredQModel(nn.Module):
         )
 
     def _ways(self) -> Float[Tensor, "quanta ways width"]:
-        """The directions along which each quantum sends: of its writers, and in the block form of what it passes on."""
+        """The directions along which each quantum sends: its writers', and in the block form of what it reads."""
         if self.block_form is None:
             return self.directions
         return torch.cat([self.directions, self.block_form.out[list(self.layers)]], 1)
@@ -223,7 +223,7 @@ class RecoveredQModel(nn.Module):
         which: slice,
         exists: Float[Tensor, " quanta"],
     ) -> tuple[Float[Tensor, "streams tokens inputs"], Float[Tensor, "_ value tokens"] | None]:
-        """What gates and writers of a layer see, and in the block form what its quanta pass on if they are open."""
+        """What gates and writers of a layer see, and in the block form what its open quanta pass on."""
         normed = normalized(state)
         projected = normed @ read
         if self.block_form is None:

@@ -18,9 +18,9 @@ from quantascope.runs.errors import InvalidConfig
 class Surgery:
     """The changes of an intervention.
 
-    `cut` marks channels (children by parents) that carry nothing; `received` replaces what the
-    children receive, only from `senders` if these are given; `gates` forces the gate of a quantum to be open or
-    closed on every token; `silenced` marks writers (quanta by writers) that write nothing.
+    `cut` marks channels (children by parents) that carry nothing; `received` replaces what children receive, only
+    from `senders` if these are given; `gates` forces the gate of a quantum to be open or closed on every token;
+    `silenced` marks writers (quanta by writers) that write nothing.
     """
 
     cut: Bool[Tensor, "quanta quanta"] | None = None
