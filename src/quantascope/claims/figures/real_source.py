@@ -92,8 +92,9 @@ def _order(axes: Axes, figures: Figures) -> None:
     labels = [names.get(one, one.removeprefix("_within_").replace("_", "\n")) for one in suffixes]
     axes.set_xticks(range(len(suffixes)), labels, fontsize=7)
     axes.axhline(0, color="black", linewidth=0.8)
-    axes.set(ylabel="rank correlation", ylim=(-1.05, 1.05))
-    axes.legend(loc="best")
+    axes.set(ylabel="rank correlation", ylim=(-1.05, 1.65))
+    axes.set_yticks(np.linspace(-1, 1, 5))
+    axes.legend(loc="upper left")
 
 
 def _is_order(key: str) -> bool:
