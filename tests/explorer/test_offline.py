@@ -84,6 +84,15 @@ def test_the_command_writes_a_file_tells_its_size_and_replaces_none(forest_run, 
     assert not views["claims"]["there"]
 
 
+def test_results_that_cannot_be_read_leave_the_page_without_claims(forest_run, tmp_path):
+    (tmp_path / "paper.toml").write_text("")
+    page = tmp_path / "page.html"
+    assert main(["explore", str(forest_run), "--html", str(page), "--results", str(tmp_path)]) == 0
+    answers = embedded_answers(page.read_bytes())
+    assert not answers.get("/api/claims")
+    assert not answers["/api/index"]["runs"][0]["views"]["claims"]["there"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

@@ -39,15 +39,15 @@ def plainly_routed(sent: Tensor, received: Tensor) -> Tensor:
     return torch.einsum("nt,snw->stw", sent, received)
 
 
-@pytest.mark.parametrize(
-    ("quick", "plain", "shapes"),
-    [
-        (normalized, plainly_normalized, [(2, 5, 8)]),
-        (tokens_last, plainly_tokens_last, [(2, 5, 8), (2, 3, 8), (2, 3)]),
-        (attended_causally, plainly_attended, [(2, 4, 3, 5), (2, 4, 3, 5), (2, 4, 3, 6)]),
-        (routed_from_zero, plainly_routed, [(7, 5), (2, 7, 8)]),
-    ],
-)
+FORMS = [
+    (normalized, plainly_normalized, [(2, 5, 8)]),
+    (tokens_last, plainly_tokens_last, [(2, 5, 8), (2, 3, 8), (2, 3)]),
+    (attended_causally, plainly_attended, [(2, 4, 3, 5), (2, 4, 3, 5), (2, 4, 3, 6)]),
+    (routed_from_zero, plainly_routed, [(7, 5), (2, 7, 8)]),
+]
+
+
+@pytest.mark.parametrize(("quick", "plain", "shapes"), FORMS)
 def test_quick_forms_have_the_values_and_gradients_of_plain_ones(quick, plain, shapes):
     draw = torch.Generator().manual_seed(0)
     leaves = [torch.randn(shape, generator=draw).requires_grad_() for shape in shapes]
@@ -58,6 +58,19 @@ def test_quick_forms_have_the_values_and_gradients_of_plain_ones(quick, plain, s
         torch.autograd.grad(found, leaves, way), torch.autograd.grad(expected, leaves, way), strict=True
     ):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("quick", "plain", "shapes"), FORMS)
+def test_quick_forms_have_the_second_derivatives_of_plain_ones(quick, plain, shapes):
+    draw = torch.Generator().manual_seed(0)
+    leaves = [torch.randn(shape, generator=draw).requires_grad_() for shape in shapes]
+
+    def slope_of_slopes(form):
+        slopes = torch.autograd.grad(form(*leaves).sin().sum(), leaves, create_graph=True)
+        return torch.autograd.grad(sum(slope.square().sum() for slope in slopes), leaves, allow_unused=True)
+
+    for one, other in zip(slope_of_slopes(quick), slope_of_slopes(plain), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4)
 
 
 def test_packed_tokens_read_what_precedes_them_in_their_example_and_nothing_else():

@@ -12,6 +12,7 @@ from quantascope.models.grid import grid_of
 from quantascope.models.transformer import Block
 from quantascope.qmodel.recovered import fit
 from quantascope.qmodel.recovered.block_form import BlockForm
+from quantascope.qmodel.recovered.config import FIT_PRESETS
 from quantascope.qmodel.recovered.fit import RecoveredRun, fit_config, fit_recovered
 from quantascope.qmodel.recovered.intervene import intervene
 from quantascope.qmodel.recovered.intervened import (
@@ -28,6 +29,7 @@ from quantascope.qmodel.recovered.preview import preview
 from quantascope.qmodel.recovered.saved import QModel
 from quantascope.qmodel.recovered.source_effects import compare_quanta
 from quantascope.qmodel.recovered.trace import trace
+from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.events import Events
 from quantascope.tasks.number_naming import VOCABULARY, naming_events
 from quantascope.training import Pace, train
@@ -316,3 +318,16 @@ def test_traces_interventions_and_previews_run_on_the_trusted_preset(fitted):
     torch.testing.assert_close(everything.qmodel.nll, rise[0] - rise[1], atol=1e-4, rtol=1e-4)
     assert ablated.source is not None
     assert preview(fitted, "346", [f"ablate {unit}"]).steps[0].source_after is not None
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"frozen_share": 0.2}, "start open and are not trained: frozen_share=1"),
+        ({"model.channel_start": -1.0}, "start open and are not trained: frozen_share=1"),
+        ({"necessity.after": 1.0}, "necessity.after=1 is after the last update; use less than 1"),
+    ],
+)
+def test_settings_under_which_necessity_has_no_effect_are_refused(change, complaint):
+    with pytest.raises(InvalidConfig, match=complaint):
+        FIT_PRESETS["trusted"].replace(change)

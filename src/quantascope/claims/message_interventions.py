@@ -83,21 +83,19 @@ def measure(config: MessageInterventions, evidence: Mapping[str, FittedSource]) 
 def channel_agreement(
     selected: list[np.ndarray], possible: np.ndarray, *, draws: int = 2000
 ) -> tuple[list[float], list[float]]:
-    """For each pair of refits the Jaccard index of their channels, and its mean for channels drawn at random.
-
-    The index of two refits without channels is 1.
-    """
+    """For each pair of refits the Jaccard index of their channels, and its mean for channels drawn at random."""
     rng = np.random.default_rng(0)
     same, chance = [], []
     for one, other in itertools.combinations([np.asarray(graph)[possible] for graph in selected], 2):
-        same.append(_jaccard(one, other))
+        same.append(jaccard(one, other))
         chance.append(
-            float(np.mean([_jaccard(rng.permutation(one), rng.permutation(other)) for _ in range(draws)]))
+            float(np.mean([jaccard(rng.permutation(one), rng.permutation(other)) for _ in range(draws)]))
         )
     return same, chance
 
 
-def _jaccard(one: np.ndarray, other: np.ndarray) -> float:
+def jaccard(one: np.ndarray, other: np.ndarray) -> float:
+    """How much of what two masks hold is held by both; 1 if they hold nothing."""
     joined = (one | other).sum()
     return float((one & other).sum() / joined) if joined else 1.0
 

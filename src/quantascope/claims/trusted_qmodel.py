@@ -4,13 +4,18 @@ Each source has several Q-models of one preset, which differ in their fit seed a
 mean over its Q-models, except that channels are compared between each two of them.
 """
 
+import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from statistics import fmean
 
+import numpy as np
+from jaxtyping import Bool
+
 from quantascope.claims.claim import no_summary
-from quantascope.claims.message_interventions import channel_agreement
+from quantascope.claims.message_interventions import jaccard
+from quantascope.claims.real_study import finite_mean
 from quantascope.claims.recover_quanta import QUICK
 from quantascope.claims.recovered_models import SHORT, FittedSource, QModelFits, recovered_claim
 from quantascope.claims.recovered_qmodel import seen, time_after_burst
@@ -57,17 +62,47 @@ def measure(config: TrustedQModel, evidence: Mapping[str, FittedSource]) -> dict
     channels = [_recurring_channels(fitted) for fitted in evidence.values()]
     for key, says, place in (
         ("edge_agreement", "channels shared by two refits (Jaccard)", 0),
-        ("edge_chance", "the same by chance", 1),
+        ("edge_chance", "the same for senders drawn at random", 1),
+        ("edge_as_alike", "share of draws at random that are as alike", 2),
     ):
-        figures[key] = Estimate.over_runs(says, [both[place] for both in channels])
+        figures[key] = Estimate.over_runs(says, [one[place] for one in channels])
     return figures
 
 
-def _recurring_channels(fitted: FittedSource) -> tuple[float, float]:
-    """The Jaccard index of the channels of two refits, mean over pairs, and the same by chance."""
-    selected = [run.model.channels.open.numpy() for run in fitted.runs]
-    same, chance = channel_agreement(selected, fitted.runs[0].model.channels.possible.numpy())
-    return (fmean(same), fmean(chance)) if same else (math.nan, math.nan)
+def _recurring_channels(fitted: FittedSource) -> tuple[float, float, float]:
+    """`recurring_senders` of the refits of a source."""
+    channels = [run.model.channels for run in fitted.runs]
+    possible = channels[0].possible.cpu().numpy()
+    return recurring_senders([one.open.any(0).cpu().numpy() for one in channels], possible)
+
+
+def recurring_senders(
+    kept: Sequence[Bool[np.ndarray, " quanta"]], possible: Bool[np.ndarray, "quanta quanta"], draws: int = 2000
+) -> tuple[float, float, float]:
+    """How alike the channels of refits are that keep or drop whole senders, mean over pairs of refits.
+
+    The Jaccard index of the channels, its mean if as many senders are drawn at random, and the share of draws that
+    are at least as alike. Where nearly all senders stay, any two refits are alike.
+
+    >>> possible = np.array([[False, False, False], [True, False, False], [True, True, False]])
+    >>> all_stay = np.array([True, True, False])
+    >>> recurring_senders([all_stay, all_stay], possible)
+    (1.0, 1.0, 1.0)
+    """
+    rng, senders = np.random.default_rng(0), possible.any(0)
+
+    def drawn(own: Bool[np.ndarray, " quanta"]) -> Bool[np.ndarray, " quanta"]:
+        mask = own.copy()
+        mask[senders] = rng.permutation(own[senders])
+        return mask
+
+    rows = []
+    for one, other in itertools.combinations(kept, 2):
+        same = jaccard(possible & one, possible & other)
+        random = np.array([jaccard(possible & drawn(one), possible & drawn(other)) for _ in range(draws)])
+        rows.append((same, random.mean(), (random >= same).mean()))
+    same, chance, as_alike = np.mean(rows, 0) if rows else (math.nan,) * 3
+    return float(same), float(chance), float(as_alike)
 
 
 @lru_cache(maxsize=64)
@@ -78,8 +113,16 @@ def quanta_compared(run: RecoveredRun, every: int) -> Comparison:
 
 def decided_lowest(run: RecoveredRun) -> float:
     """The lowest agreement of any replayed checkpoint on events where the source is decided, in percent."""
-    decided = [share for share in through_time(run)["decided"].to_list() if not math.isnan(share)]
-    return 100 * min(decided, default=math.nan)
+    return 100 * min(_known(through_time(run)["decided"].to_list()), default=math.nan)
+
+
+def decided_after_burst(run: RecoveredRun) -> list[float]:
+    """That agreement at each checkpoint after the first burst, in percent, where any event is decided."""
+    return _known(time_after_burst(run, "decided"))
+
+
+def _known(values: Iterable[float]) -> list[float]:
+    return [value for value in values if not math.isnan(value)]
 
 
 FIGURES: dict[str, tuple[str, Callable[[RecoveredRun, int], float], str]] = {
@@ -101,12 +144,12 @@ FIGURES: dict[str, tuple[str, Callable[[RecoveredRun, int], float], str]] = {
     ),
     "decided_lowest_after_burst": (
         "the same after the first burst",
-        lambda run, _: min(time_after_burst(run, "decided")),
+        lambda run, _: min(decided_after_burst(run), default=math.nan),
         "%",
     ),
     "decided_mean": (
         "mean agreement of checkpoints after the first burst where the source is decided",
-        lambda run, _: fmean(time_after_burst(run, "decided")),
+        lambda run, _: finite_mean(decided_after_burst(run)),
         "%",
     ),
     "parameter_share": (

@@ -142,7 +142,11 @@ def _unknown_option(command: str, given: list[str]) -> str | None:
     if unknown is None:
         return None
     owners = [other.__name__ for other in COMMANDS if unknown in _options(other.__name__)]
-    hint = f"; it is an option of {', '.join(owners)}" if owners else nearest(unknown, options, "options")
+    hint = (
+        f"; it is an option of {', '.join(owners)}"
+        if owners
+        else nearest(unknown.lower(), options, "options", cutoff=0.75)
+    )
     return f"{command} has no option {unknown}{hint}{'' if hint.endswith('?') else ';'}"
 
 

@@ -3,7 +3,7 @@
     dx = dy · gelu'(x)
 
 The event weights enter `dx` only through `dy`, so its derivative along every direction is a product with gelu'(x).
-Values and first derivatives are bit-identical to torch's.
+In float32 and float64, values and first derivatives are bit-identical to torch's.
 """
 
 from typing import Any

@@ -20,6 +20,7 @@ from quantascope.explorer.tracing import inputs, intervened, previewed, traced, 
 from quantascope.explorer.training import interval, training
 from quantascope.runs.errors import one_line
 
+NO_CLAIMS = Availability("There are no committed results; give --results FOLDER.")
 Claims = Callable[[], list[dict[str, Any]]]
 """A function that returns the rows of the scoreboard."""
 Drawing = Callable[[str], str]
@@ -139,7 +140,7 @@ class Explorer:
         return compare([self._run(one) for one in asked.text("runs").split(",")])
 
     def _has_claims(self) -> Availability:
-        return THERE if self.claims else Availability("There are no committed results; give --results FOLDER.")
+        return THERE if self.claims else NO_CLAIMS
 
     def _claims(self, asked: Request) -> list[dict[str, Any]]:
         return self.claims() if self.claims else []

@@ -14,7 +14,7 @@ from itertools import combinations, pairwise
 from typing import Any
 
 from quantascope.explorer.events import WHICH
-from quantascope.explorer.explorer import Explorer
+from quantascope.explorer.explorer import NO_CLAIMS, Explorer
 from quantascope.explorer.page_file import read_page, security_policy
 from quantascope.explorer.program_run import ProgramRun
 from quantascope.explorer.request import Request
@@ -60,6 +60,9 @@ def _collected(explorer: Explorer, inputs: Sequence[str], progress: Progress | N
             answers[asked.target] = explorer.answer(asked)
         if progress:
             progress(len(answers))
+    if not answers.get("/api/claims"):
+        for run in answers["/api/index"]["runs"]:
+            run["views"]["claims"] = NO_CLAIMS.to_json(str)
     return answers
 
 

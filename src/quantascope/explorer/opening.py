@@ -24,18 +24,21 @@ class Opening:
     def finish(self, make: "Callable[[], Explorer]") -> None:
         """Make the explorer; errors are also raised here.
 
-        What is imported and read stays, so it is not searched for garbage: that took a third of the time.
+        What is imported and read stays, so it is not searched for garbage.
         """
+        collecting = gc.isenabled()
         gc.disable()
         try:
-            self._explorer.set_result(make())
+            made = make()
+            gc.freeze()
+            self._explorer.set_result(made)
         except BaseException as error:
             known = isinstance(error, QuantascopeError)
             self._explorer.set_exception(error if known else QuantascopeError(UNFINISHED))
             raise
         finally:
-            gc.freeze()
-            gc.enable()
+            if collecting:
+                gc.enable()
 
     def answer(self, asked: Request) -> Any:
         """The answer to a request."""

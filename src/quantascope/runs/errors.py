@@ -68,14 +68,14 @@ def storage_remedy(error: OSError) -> str:
     return _REMEDY_OF.get(error.errno or 0, "use another folder")
 
 
-def nearest(name: str, known: Iterable[str], kind: str) -> str:
+def nearest(name: str, known: Iterable[str], kind: str, *, cutoff: float = 0.5) -> str:
     """The end of an error about an unknown name: the most similar known name, or all known names.
 
     >>> nearest("trian", ("train", "audit"), "commands"), nearest("x", ("train", "audit"), "commands")
     ("; did you mean 'train'?", '; known commands are audit, train')
     """
     known = list(known)
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=cutoff)
     return f"; did you mean '{close[0]}'?" if close else f"; known {kind} are {', '.join(sorted(known))}"
 
 

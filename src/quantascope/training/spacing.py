@@ -26,6 +26,6 @@ def interval_ends(steps: int, intervals: int, spacing: Spacing = "equal") -> lis
     if spacing == "equal":
         return sorted(set(np.rint(np.linspace(0, steps, intervals + 1)).astype(int).tolist()))
     ends = [0]
-    for wanted in np.geomspace(max(1.0, EARLIEST * steps), steps, intervals):
+    for wanted in np.geomspace(max(1.0, EARLIEST * steps), steps, intervals)[:-1]:
         ends.append(min(steps, max(ends[-1] + 1, round(wanted))))
-    return sorted(set(ends))
+    return sorted({*ends, steps})

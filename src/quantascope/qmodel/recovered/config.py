@@ -7,7 +7,7 @@ also computes as a block does, fits interventions, and chooses channels by their
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from quantascope.discovery import Rule
 from quantascope.discovery.factorize import Starts
@@ -68,7 +68,17 @@ class RecoveredFit(Config):
     interventions: InterventionTerm | None = None
     """If given, a share of the updates fits what the source does under interventions."""
     necessity: Necessity | None = None
-    """If given, channels are closed by their measured effect; with frozen_share=1, by nothing else."""
+    """If given, channels are closed by their measured effect and are not trained: set frozen_share=1."""
+
+    @model_validator(mode="after")
+    def _necessity_alone_closes_channels(self) -> "RecoveredFit":
+        if self.necessity is None:
+            return self
+        if self.frozen_share < 1 or self.model.channel_start <= 0:
+            raise ValueError("necessity needs channels that start open and are not trained: frozen_share=1")
+        if round(self.necessity.after * self.updates) >= self.updates:
+            raise ValueError(f"necessity.after={self.necessity.after:g} is after the last update; use less than 1")
+        return self
 
     @property
     def training(self) -> TrainingConfig:

@@ -24,7 +24,7 @@ from quantascope.training.objective import GradientOf
 
 
 class InterventionTerm(Config):
-    """The share of updates that intervene after the first tenth, and the chance of each unit of a layer."""
+    """The share of updates that intervene once share `begin` is over, and the chance of each unit of a layer."""
 
     share: Share = 0.5
     begin: Share = 0.1

@@ -1,6 +1,6 @@
 """Operations of a Q-model's forward pass in the form that is fastest on many tokens of a narrow stream.
 
-Values and gradients are those of the plain forms up to rounding.
+Values and derivatives are those of the plain forms up to rounding.
 """
 
 import math
@@ -68,23 +68,29 @@ def tokens_last(
 
 
 class _Attended(torch.autograd.Function):
-    # Scores have their keys first: a softmax is twice as fast along any dimension but the last.
+    # Scores have their keys first: along any dimension but the last, a softmax over a few tokens is twice as fast.
 
     @staticmethod
     def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
-        query = query / math.sqrt(query.shape[-1])
-        weight = (key @ query.mT).add_(bias).softmax(-2)
-        read = weight.mT @ value
-        ctx.save_for_backward(query, key, value, weight, read)
+        weight, read = _weight_and_read(query / math.sqrt(query.shape[-1]), key, value, bias)
+        ctx.save_for_backward(query, key, value, bias, weight, read)
         return read
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        query, key, value, weight, read = ctx.saved_tensors
+        query, key, value, bias, weight, read = ctx.saved_tensors
+        query = query / math.sqrt(query.shape[-1])
+        if torch.is_grad_enabled():  # a derivative of this one needs what the kept results depend on
+            weight, read = _weight_and_read(query, key, value, bias)
         mean = (gradient * read).sum(-1)[..., None, :]
         of_score = (value @ gradient.mT).sub_(mean).mul_(weight)
         of_query = (key.mT @ of_score).div_(math.sqrt(key.shape[-1]))
         return of_query.mT, (query.mT @ of_score.mT).mT, weight @ gradient, None
+
+
+def _weight_and_read(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    weight = (key @ query.mT).add_(bias).softmax(-2)
+    return weight, weight.mT @ value
 
 
 def attended(

@@ -176,12 +176,11 @@ class RecoveredQModel(nn.Module):
         parts: list[tuple[Tensor, Tensor, Tensor]] = []
         written: list[Tensor] = []
         for block, (which, (read, weight, bias)) in enumerate(zip(self._ranges, parameters, strict=True)):
-            received, reached = surgery.on_written(written), channels[which, : which.start]
+            reached = channels[which, : which.start]
+            # Quanta that receive the same share one stream; channels that are trained need their own gradients.
             if frozen_channels and bool((reached == reached[:1]).all()):
-                reached = reached[
-                    :1
-                ]  # one stream for all quanta; channels that are trained need their own gradients
-            state = _stream(start, reached, received, directions[: which.start])
+                reached = reached[:1]
+            state = _stream(start, reached, surgery.on_written(written), directions[: which.start])
             seen, passed = self._seen(state, read, packing, block, which, exists)
             gate, score = self._gates_and_scores(seen, weight, bias)
             active = surgery.on_gates(hard_step(gate), which)

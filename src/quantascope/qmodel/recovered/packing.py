@@ -34,9 +34,9 @@ class Packing:
         return len(self.token) // self.bias.shape[-1]
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=4)
 def packing_of(events: Events) -> Packing:
-    """The packing of a set of events (cached for the next pass).
+    """The packing of a set of events; the last few are kept for the next pass.
 
     >>> events = Events.of(prompts=[[1], [1], [1, 2, 3]], outputs=[[5], [6, 7], [9]])
     >>> packing = packing_of(events)

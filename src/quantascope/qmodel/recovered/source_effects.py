@@ -118,12 +118,12 @@ def compare_quanta(model: RecoveredQModel, source: ResidualModel, events: Events
     stream = torch.stack([theirs.stream, *theirs.updates]).cumsum(0)
     before = _nll(theirs.logits, events)
     generator = torch.Generator().manual_seed(seed)
-    quanta = range(len(model.layers))
+    quanta, messages = range(len(model.layers)), ours.message
     ablated = effects(model, events, (ablate_quantum(quantum) for quantum in quanta))
     units, predicted = [], []
     found: dict[str, list[np.ndarray]] = {"message": [], "random_direction": []}
     for quantum, prediction in zip(quanta, ablated, strict=True):
-        message, layer = ours.message[quantum], model.layers[quantum]
+        message, layer = messages[quantum], model.layers[quantum]
         at = (message[events.event_rows].abs().sum(1) > 0).nonzero().squeeze(1)
         other = torch.nn.functional.normalize(torch.randn(message.shape[1], generator=generator), dim=0)
         random = message.norm(dim=1, keepdim=True) * other.to(message.device)
