@@ -39,7 +39,8 @@ def draw(reproduction: Reproduction) -> Figure:
         share.scatter(control, [place + 0.2] * len(control), marker="x", s=16, color="black", linewidths=0.7,
                       label="by chance, random direction" if place == 0 else None)  # fmt: skip
     _finish(share, SHARES, "Jaccard index, correlation")
-    share.legend(loc="best")
+    share.set_ylim(len(SHARES) - 0.5, -1)  # room for the legend
+    share.legend(loc="upper left")
     _row(writers, 0, figures["active_writers"], AIMS["active_writers"])
     active = figures["active_quanta"].values
     writers.scatter(active, [1] * len(active), s=22, color=BLUE, alpha=0.7, linewidths=0)
