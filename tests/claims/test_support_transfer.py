@@ -1,19 +1,26 @@
 """The quick preset of the support-transfer claim, and what it asks of a source."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from quantascope.claims.claim import reproduce
+from quantascope.claims.more_seeds import with_more_seeds
 from quantascope.claims.register import CLAIMS
-from quantascope.claims.support_transfer import correlation
+from quantascope.claims.support_transfer import INFLECTION, correlation
+from quantascope.claims.transfer_runs import program_sets
 from quantascope.discovery.measure import measure_field
 from quantascope.discovery.transfer import Proposer
 from quantascope.discovery.transfer.kernel import first_order_effects
 from quantascope.discovery.transfer.proposals import KERNEL_POINTS
+from quantascope.programs import find_task
+from quantascope.qmodel.compiled.program_task import program_task
 from quantascope.runs.errors import InvalidConfig
 from quantascope.sources.losses import TiedLosses
+from quantascope.tasks.inflection.lexicon import parts
+from quantascope.tasks.inflection.rules import ending_of
 
 CLAIM = CLAIMS["support-transfer"]
 
@@ -51,8 +58,12 @@ def test_a_repeated_reproduction_trains_nothing(reproduction, monkeypatch):
     assert again.result.figures == reproduction.result.figures
 
 
-def test_the_figure_shows_every_panel(reproduction, drawn):
-    drawn(reproduction)
+def test_the_figure_of_joined_seeds_shows_every_panel(reproduction, drawn):
+    first = reproduction.result
+    joined = with_more_seeds(CLAIM, first, replace(first, config=first.config | {"seeds": [1], "parity_seeds": [1]}))
+    assert len(joined.figures["transfer_flat_units"].values) == 2
+    config = type(reproduction.config).parse(joined.config)
+    drawn(replace(reproduction, result=joined, config=config, evidence={}))
 
 
 def test_the_cost_counts_every_training():
@@ -63,6 +74,22 @@ def test_the_cost_counts_every_training():
     assert CLAIM.steps(jobs["number-naming-0"]) == 46 * 1500
     one, two = (CLAIM.cost(jobs.values(), workers, "cpu") for workers in (1, 2))
     assert one.seconds == pytest.approx(2 * two.seconds)
+
+
+def test_a_program_knows_nothing_of_the_words_that_it_spells_otherwise_than_the_dictionary():
+    task = find_task("inflection")
+    sets = program_sets(INFLECTION)
+    events = task.events(task.panel(INFLECTION.trained_on))
+    known = np.array(program_task("inflection").right(INFLECTION.trained_on))
+    assert 0 < known.mean() < 1
+    in_some_set = sets.any(0)
+    assert in_some_set[known[events.example]].all()
+    assert not in_some_set[~known[events.example]].any()
+    stem = sets[program_task("inflection").compiled.graph.names.index("EMIT_STEM")]
+    written = np.bincount(events.example[stem], minlength=len(known))
+    words = [parts(asked)[0] for asked in task.panel(INFLECTION.trained_on)]
+    letters = [len(word) - (ending_of(word) == "consonant y") for word in words]
+    assert (written == np.where(known, letters, 0)).all()
 
 
 def test_random_sets_have_as_many_events_of_each_word_as_the_factors(tiny_source):

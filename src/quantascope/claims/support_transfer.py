@@ -48,6 +48,8 @@ ADDITION = SourceConfig(
     optimizer=OptimizerConfig(name="sgd", learning_rate=0.1),
 )
 """At the rate of number naming, development seed 100 leaves its plateau only after thousands of steps."""
+INFLECTION = ADDITION.replace({"task": "inflection", "trained_on": "training_300", "steps": 1500})
+"""Real words, at the rate of addition."""
 PARITY = TrainingConfig(steps=2000, evaluate_every=40, optimizer=OptimizerConfig(name="sgd", learning_rate=0.3))
 """Chosen on development seed 100: every task is learned, the first after a twentieth of the steps."""
 
@@ -55,7 +57,7 @@ PARITY = TrainingConfig(steps=2000, evaluate_every=40, optimizer=OptimizerConfig
 class SupportTransfer(Config):
     """Sources by task and seed, and forests whose units are known."""
 
-    sources: tuple[SourceConfig, ...] = (NAMING, ADDITION)
+    sources: tuple[SourceConfig, ...] = (NAMING, ADDITION, INFLECTION)
     seeds: Seeds = (0, 1, 2)
     methods: tuple[str, ...] = METHODS
     sets: Positive = 3
@@ -65,6 +67,14 @@ class SupportTransfer(Config):
     parity: TrainingConfig = PARITY
     parity_seeds: Seeds = (0, 1, 2)
     parity_sets: Positive = 4
+
+
+KNOWN_UNITS = {
+    "flat": ("units", "random"),
+    "two_levels": ("units", "shared", "random"),
+    "composed": ("units", "shared", "random"),
+}
+"""The forests, and the kinds of sets that are tried on each."""
 
 
 def forests(seed: int) -> dict[str, Family]:
@@ -107,11 +117,18 @@ def by_kind(evidence: Mapping[str, Tried]) -> dict[str, list[Tried]]:
     return found
 
 
+def kinds_of(config: SupportTransfer) -> dict[str, tuple[str, ...]]:
+    """The methods tried on each forest and task, in the order of the runs."""
+    tasks = {source.task.replace("-", "_"): config.methods for source in config.sources}
+    return KNOWN_UNITS | tasks
+
+
 def measure(config: SupportTransfer, evidence: Mapping[str, Tried]) -> dict[str, Estimate]:
     """Transfer by kind of source and method, its controls, and how well it is predicted."""
     figures: dict[str, Estimate] = {}
-    for kind, sources in by_kind(evidence).items():
-        for method in config.methods if sources[0].rows is None else sources[0].methods:
+    for kind, methods in kinds_of(config).items():
+        sources = by_kind(evidence)[kind]
+        for method in methods:
             figures |= _of_method(kind, method, sources)
         figures |= _of_source(kind, sources)
     return figures
@@ -132,7 +149,9 @@ def _of_method(kind: str, method: str, sources: Sequence[Tried]) -> dict[str, Es
     over("ratio", "gain of the other half over gain of its controls", _ratio)
     over("shift", "log shift of the other half's acquisition", lambda own: _mean(own, "shift"))
     over("control_shift", "log shift of its controls", lambda own: _mean(own, "control_shift"))
+    over("estimated_transfer", "the same gain, first-order estimate", lambda own: _mean(own, "estimated_transfer"))
     over("predicted_shift", "log shift predicted by demand", lambda own: _mean(own, "predicted"))
+    over("predicted_control_shift", "that of its controls", lambda own: _mean(own, "predicted_control"))
     over("same_word", "asked events with controls of the same word", lambda own: _mean(own, "same_word"))
     for change in ("lowered", "outside"):
         if method == "factors":

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
+import torch
 from jaxtyping import Bool, Int
 
 from quantascope.claims.claim import Cost
@@ -167,11 +168,19 @@ def source_trials(job: SourceTrials, source: Source) -> list[Trial]:
 
 
 def program_sets(config: SourceConfig) -> Bool[np.ndarray, "quanta events"]:
-    """The training events at which each quantum of the task's own program runs."""
+    """The training events at which each quantum of the task's own program runs.
+
+    A program knows nothing of the inputs that it answers otherwise than the task.
+    """
     program = "english" if config.task == NUMBER_NAMING else config.task
     if not is_built_in(program):
         return np.zeros((0, 0), dtype=bool)
-    return program_task(program).supervision(config.trained_on).active.numpy()
+    known = program_task(program)
+    written, events = known.supervision(config.trained_on), known.events(config.trained_on)
+    right = torch.tensor(known.right(config.trained_on))
+    active = torch.zeros(len(written.active), events.count, dtype=torch.bool)
+    active[:, right[events.example]] = written.active[:, right[written.events.example]]
+    return active.numpy()
 
 
 def try_rows(job: ParityTrials, path: Path, progress: Progress | None = None) -> Tried:
