@@ -34,7 +34,10 @@ def reproduction(tmp_path_factory):
 
 def test_every_kind_of_source_is_scored_beside_random_sets(reproduction):
     figures = reproduction.result.figures
-    for kind, methods in (("number_naming", ("factors", "words", "random")), ("flat", ("units", "random"))):
+    for kind, methods in (
+        ("number_naming", ("factors", "words", "random", "alike")),
+        ("flat", ("units", "random")),
+    ):
         for method in methods:
             assert figures[f"transfer_{kind}_{method}"].values
     expected = figures["word_transfer_flat_units"].mean - figures["word_transfer_flat_random"].mean
@@ -60,7 +63,9 @@ def test_a_repeated_reproduction_trains_nothing(reproduction, monkeypatch):
 
 def test_the_figure_of_joined_seeds_shows_every_panel(reproduction, drawn):
     first = reproduction.result
-    joined = with_more_seeds(CLAIM, first, replace(first, config=first.config | {"seeds": [1], "parity_seeds": [1]}))
+    joined = with_more_seeds(
+        CLAIM, first, replace(first, config=first.config | {"seeds": [1], "parity_seeds": [1]})
+    )
     assert len(joined.figures["transfer_flat_units"].values) == 2
     config = type(reproduction.config).parse(joined.config)
     drawn(replace(reproduction, result=joined, config=config, evidence={}))
@@ -69,9 +74,9 @@ def test_the_figure_of_joined_seeds_shows_every_panel(reproduction, drawn):
 def test_the_cost_counts_every_training():
     config = CLAIM.presets["full"]
     jobs = CLAIM.runs(config)
-    # The source and even weights, eleven methods of three sets, factors cut twice and changed in two more ways.
-    assert jobs["number-naming-0"].trainings == 2 + 11 * 3 + 3 * (2 + 2)
-    assert CLAIM.steps(jobs["number-naming-0"]) == 46 * 1500
+    # The source and even weights, twelve methods of three sets, factors cut twice and changed in two more ways.
+    assert jobs["number-naming-0"].trainings == 2 + 12 * 3 + 3 * (2 + 2)
+    assert CLAIM.steps(jobs["number-naming-0"]) == 49 * 1500
     one, two = (CLAIM.cost(jobs.values(), workers, "cpu") for workers in (1, 2))
     assert one.seconds == pytest.approx(2 * two.seconds)
 
@@ -98,6 +103,13 @@ def test_random_sets_have_as_many_events_of_each_word_as_the_factors(tiny_source
     for support, drawn in zip(seen.factors.supports, seen.random_sets(), strict=True):
         assert (np.bincount(word[support], minlength=50) == np.bincount(word[drawn], minlength=50)).all()
         assert not (support == drawn).all() or support.all()
+
+
+def test_alike_sets_have_as_many_events_of_each_word_as_the_factors(tiny_source):
+    word = tiny_source.events().target.numpy()
+    seen = Proposer(tiny_source, measure_field(tiny_source, "path"), word, threshold=0.02)
+    for support, drawn in zip(seen.factors.supports, seen.alike_sets(), strict=True):
+        assert (np.bincount(word[support], minlength=50) == np.bincount(word[drawn], minlength=50)).all()
 
 
 def test_the_transfer_kernel_says_what_an_event_gains_from_training_on_another(tiny_source):

@@ -43,6 +43,12 @@ def test_unequal_intervals_are_refused(tiny_config):
         retrainable_source(tiny_config.replace({"spacing": "logarithmic"}))
 
 
+@pytest.mark.parametrize("change", [{"batch": 4}, {"measured_on": "evaluation"}])
+def test_a_source_of_minibatches_or_measured_elsewhere_is_refused(tiny_config, change):
+    with pytest.raises(InvalidConfig, match="learns all its examples at once"):
+        retrainable_source(tiny_config.replace(change))
+
+
 def test_intervals_that_do_not_divide_the_steps_are_refused(tiny_config):
     with pytest.raises(InvalidConfig, match="24 steps are not divisible into 7 intervals"):
         retrainable_source(tiny_config.model_copy(update={"intervals": 7}))

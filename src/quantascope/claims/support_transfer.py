@@ -1,12 +1,13 @@
 """A quantum is a computation that its events share, so teaching some of them must teach the others. A new claim.
 
-A set of events is cut at random into halves A and B, no input on both sides. The network is trained again from the
-same start with A's weight raised (or lowered), and B is compared with events outside the set that are matched one
-by one in output word, length and position, with others that have the same word and a like loss curve, and with the
-events of other sets. Any method that proposes sets can be scored in this way, without a known answer.
+A set of events is cut at random into halves A and B, no input on both sides. The network is trained again from
+the same start with A's weight raised (or lowered), and B is compared with events outside the set: those that share
+the most of output word, length and position, those of the same word alone, those of the same word and a like loss
+curve, and the events of other sets. Any method that proposes sets can be scored so, without a known answer.
 
 The claim is calibrated where the answer is known: on parities, half of a unit's events must move the other half,
-and half of a random set must move nothing. Random sets with the same output words are the null on every source.
+and half of a random set must move nothing. Two nulls stand beside the factors of every source: random sets with
+the same output words, and sets whose events have the same words and like loss curves.
 
 Two predictions stand beside the retrained truth: T ∝ κ/p says, with nothing fitted, by how much B is acquired
 earlier; and the first-order estimate along the checkpoints says what each event gains.
@@ -37,8 +38,13 @@ from quantascope.training import OptimizerConfig, TrainingConfig
 
 METHODS = (
     "factors", "corrective", "fingerprints", "spectral", "kmeans", "kernel", "kernel_within_words", "nmf",
-    "loss_curves", "words", "program", "random",
+    "loss_curves", "words", "program", "random", "alike",
 )  # fmt: skip
+NULLS = (
+    ("random", "word_transfer", "controls of the same word"),
+    ("alike", "curve_transfer", "controls of the same word and like curve"),
+)
+"""The gain beyond each null is that beyond the controls that the null keeps."""
 NAMING = SourceConfig(steps=1500, intervals=50, replays=0)
 ADDITION = SourceConfig(
     task="addition",
@@ -144,26 +150,42 @@ def _of_method(kind: str, method: str, sources: Sequence[Tried]) -> dict[str, Es
 
     over("transfer", "gain of the other half beyond controls (nats)", lambda own: _mean(own, "transfer"))
     over("word_transfer", "the same, controls of the same word", lambda own: _mean(own, "word_transfer"))
-    over("curve_transfer", "the same, controls of like loss curve", lambda own: _mean(own, "curve_transfer"))
+    over("exact_transfer", "of the same length and position too", lambda own: _mean(own, "exact_transfer"))
+    over("curve_transfer", "of the same word and like loss curve", lambda own: _mean(own, "curve_transfer"))
+    over(
+        "imbalance",
+        "fall of the loss beyond controls of the same word (nats)",
+        lambda own: _mean(own, "imbalance"),
+    )
+    over(
+        "curve_imbalance", "and beyond those of like loss curve (nats)", lambda own: _mean(own, "curve_imbalance")
+    )
     over("passed_on", "that gain over the gain of the taught half", _passed_on)
-    over("ratio", "gain of the other half over gain of its controls", _ratio)
     over("shift", "log shift of the other half's acquisition", lambda own: _mean(own, "shift"))
     over("control_shift", "log shift of its controls", lambda own: _mean(own, "control_shift"))
     over("estimated_transfer", "the same gain, first-order estimate", lambda own: _mean(own, "estimated_transfer"))
     over("predicted_shift", "log shift predicted by demand", lambda own: _mean(own, "predicted"))
     over("predicted_control_shift", "that of its controls", lambda own: _mean(own, "predicted_control"))
+    over("shift_known", "sets whose loss falls halfway", _shift_known)
+    over(
+        "exact",
+        "asked events with controls of the same word, length and position",
+        lambda own: _mean(own, "exact"),
+    )
     over("same_word", "asked events with controls of the same word", lambda own: _mean(own, "same_word"))
+    over("alike", "asked events with controls of the same word and like curve", lambda own: _mean(own, "alike"))
     for change in ("lowered", "outside"):
         if method == "factors":
             over(
                 f"transfer_{change}", f"gain beyond controls, {change}", lambda own: _mean(own, "transfer"), change
             )
             over(f"shift_{change}", f"log shift, {change}", lambda own: _mean(own, "shift"), change)
-    beyond = [_beyond_random(one, method) for one in sources]
-    if method != "random":
-        figures[f"beyond_random_{kind}_{method}"] = Estimate.over_runs(
-            f"gain beyond controls of the same word and beyond random sets (nats), {_words(kind, method)}", beyond
-        )
+    for null, what, words in NULLS:
+        if method not in ("random", "alike"):
+            beyond = [_beyond(one, method, null, what) for one in sources]
+            figures[f"beyond_{null}_{kind}_{method}"] = Estimate.over_runs(
+                f"gain beyond {words} and beyond {null} sets (nats), {_words(kind, method)}", beyond
+            )
     diagonal = [
         diagonality(one.transfer.matrix(method)) if one.transfer.of(method) else (np.nan,) * 2 for one in sources
     ]
@@ -195,6 +217,12 @@ def _of_source(kind: str, sources: Sequence[Tried]) -> dict[str, Estimate]:
         )
         for key, (says, pair) in pairs.items()
     }
+    shifts = [np.array([(one.predicted, one.shift) for one in source.transfer.responses]) for source in sources]
+    for key, words, share in (("theory_error", "as demand predicts it", 1.0), ("no_shift_error", "of none", 0.0)):
+        errors = [float(np.nanmean(np.abs(share * own[:, 0] - own[:, 1]))) for own in shifts]
+        figures[f"{key}_{kind}"] = Estimate.over_runs(
+            f"mean error of the log shift of the other half {words}, {_words(kind)}", errors
+        )
     figures[f"estimate_event_correlation_{kind}"] = Estimate.over_runs(
         f"correlation over events of first-order and retrained gain, {_words(kind)}",
         [_mean(source.transfer.responses, "estimate_correlation") for source in sources],
@@ -220,8 +248,8 @@ def _mean(responses: Sequence[Response], what: str) -> float:
     return float(np.nanmean(values)) if np.isfinite(values).any() else np.nan
 
 
-def _ratio(responses: Sequence[Response]) -> float:
-    return _mean(responses, "asked") / _mean(responses, "control")
+def _shift_known(responses: Sequence[Response]) -> float:
+    return float(np.mean([np.isfinite(one.shift) for one in responses]))
 
 
 def _passed_on(responses: Sequence[Response]) -> float:
@@ -229,9 +257,9 @@ def _passed_on(responses: Sequence[Response]) -> float:
     return float(np.mean([one.transfer for one in responses]) / taught)
 
 
-def _beyond_random(source: Tried, method: str) -> float:
-    own, null = (source.transfer.of(name) for name in (method, "random"))
-    return _mean(own, "word_transfer") - _mean(null, "word_transfer") if own and null else np.nan
+def _beyond(source: Tried, method: str, null: str, what: str) -> float:
+    own, nulls = (source.transfer.of(name) for name in (method, null))
+    return _mean(own, what) - _mean(nulls, what) if own and nulls else np.nan
 
 
 def _words(*keys: str) -> str:
@@ -252,7 +280,7 @@ CLAIM = Claim(
         "quick": SupportTransfer(
             sources=(QUICK,),
             seeds=(0,),
-            methods=("factors", "words", "random"),
+            methods=("factors", "words", "random", "alike"),
             sets=2,
             splits=1,
             threshold=0.02,

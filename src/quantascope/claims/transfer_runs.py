@@ -16,7 +16,7 @@ from jaxtyping import Bool, Int
 from quantascope.claims.claim import Cost
 from quantascope.discovery.measure import measure_field
 from quantascope.discovery.transfer.matching import WORD_LEVEL, event_contexts
-from quantascope.discovery.transfer.proposals import Proposer, drawn_sets
+from quantascope.discovery.transfer.proposals import OF_FACTORS, Proposer, drawn_sets
 from quantascope.discovery.transfer.response import Subject
 from quantascope.discovery.transfer.transfer import Transfer, Trial, plan, run_trials
 from quantascope.programs import NUMBER_NAMING, is_built_in
@@ -150,7 +150,10 @@ def try_source(job: SourceTrials, path: Path, progress: Progress | None = None) 
 
 
 def source_trials(job: SourceTrials, source: Source) -> list[Trial]:
-    """At most `sets` random sets of each method; the paper's factors are cut more often, and lowered too."""
+    """At most `sets` random sets of each method; the paper's factors are cut more often, and lowered too.
+
+    The nulls are those of the factors that are tried.
+    """
     events = source.events()
     group = events.example.numpy()
     with source.locked():
@@ -159,7 +162,8 @@ def source_trials(job: SourceTrials, source: Source) -> list[Trial]:
     seen = Proposer(source, field, events.target.numpy(), job.threshold, job.source.seed, known)
     found: list[Trial] = []
     for place, method in enumerate(job.methods):
-        sets = drawn_sets(seen.propose(method), job.sets, np.random.default_rng([job.source.seed, place]))
+        draw = 0 if method in OF_FACTORS else place + 1
+        sets = drawn_sets(seen.propose(method), job.sets, np.random.default_rng([job.source.seed, draw]))
         splits = job.splits if method == "factors" else 1
         found += plan(method, sets, group, splits=splits, seed=job.source.seed)
         if method == "factors":

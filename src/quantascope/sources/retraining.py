@@ -129,6 +129,11 @@ def retrainable_source(config: SourceConfig) -> Retrainable:
     """The Transformer of a source as a `Retrainable`; losses are recorded at the ends of its intervals."""
     if config.spacing != "equal":
         raise InvalidConfig(f"a source that is trained again needs spacing=equal, not {config.spacing}")
+    if config.batch or config.measured_on not in (None, config.trained_on):
+        raise InvalidConfig(
+            "a source that is trained again learns all its examples at once and is measured on them; leave out "
+            f"batch={config.batch} and measured_on={config.measured_on}"
+        )
     if config.steps % config.intervals:
         raise InvalidConfig(
             f"{config.steps} steps are not divisible into {config.intervals} intervals; choose a divisor"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from quantascope.discovery.transfer.matching import event_contexts, match_by_context, match_by_curve
+from quantascope.discovery.transfer.matching import alike_in_loss, event_contexts, match_by_context, match_by_curve
 from quantascope.runs.errors import InvalidConfig
 from quantascope.tasks.number_naming import naming_events
 
@@ -35,6 +35,14 @@ def test_controls_are_those_of_a_search_event_by_event(rng):
     assert set(by_context.level) == {0, 1, 2}
     assert by_context.mean(values) == pytest.approx(np.mean(means))
     assert by_curve.mean(values) == pytest.approx(np.mean(nearest_means))
+
+
+def test_a_control_is_alike_if_its_mean_loss_is_within_a_tenth_of_a_nat():
+    curves = np.array([[2.0, 0.0], [1.1, 1.1], [1.2, 1.06], [0.0, 2.1]])
+    asked = np.array([True, True, False, False])
+    found = match_by_curve(asked, ~asked, np.zeros((1, 4), dtype=int), curves, nearest=1)
+    assert np.flatnonzero(found.weights.any(0)).tolist() == [2]
+    assert alike_in_loss(found, asked, curves).tolist() == [False, True]
 
 
 def test_an_empty_pool_is_refused():

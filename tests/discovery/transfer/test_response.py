@@ -39,8 +39,25 @@ def test_the_response_compares_the_asked_half_with_its_matched_controls():
     assert found.estimate_correlation == pytest.approx(1)
     assert (found.exact, found.size) == (1, 3)
     assert found.word_transfer == pytest.approx(found.transfer)
+    # All losses fall alike, so every event is a control of like curve, and only the word decides.
+    assert (found.alike, found.exact_transfer, found.imbalance) == (1, found.word_transfer, pytest.approx(0))
+    assert found.curve_transfer == pytest.approx(found.transfer)
     lowered = subject.respond(cut, "lowered", changed, effect)
     assert lowered.transfer == pytest.approx(-found.transfer)
+
+
+def test_the_imbalance_is_what_more_the_asked_events_had_to_gain():
+    base, changed = falling([100.0, 100.0, 400.0, 100.0]), falling([50.0, 60.0, 200.0, 80.0])
+    events = np.arange(4)
+    subject = Subject(base, np.zeros((1, 4), dtype=int), 0, events)
+    cut = Halves(events == 0, (events == 1) | (events == 2))
+    found = subject.respond(cut, "raised", changed, np.zeros(4))
+    effect = (base.losses - changed.losses).mean(1)
+    assert found.alike == 0.5
+    assert found.curve_transfer == pytest.approx(effect[1] - effect[3])
+    falls = base.losses[:, 0] - base.losses[:, -1]
+    assert found.imbalance == pytest.approx(falls[[1, 2]].mean() - falls[3])
+    assert found.curve_imbalance == pytest.approx(falls[1] - falls[3])
 
 
 def test_controls_are_of_no_input_of_which_an_event_was_taught():

@@ -20,6 +20,8 @@ from quantascope.tasks.events import Events
 Contexts = Int[np.ndarray, "levels events"]
 """The context of each event at each level, the most specific first; the last may be the same for all events."""
 NEAREST = 5
+CALIPER = 0.1
+"""Nats of mean loss over training within which a loss curve counts as alike."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +95,14 @@ def match_by_curve(
         best = candidates[np.argsort(distance, kind="stable")[:nearest]]
         weights[row, best] = 1 / len(best)
     return Controls(weights, matched.level)
+
+
+def alike_in_loss(
+    controls: Controls, asked: Bool[np.ndarray, " events"], curves: Float[np.ndarray, "events evaluations"]
+) -> Bool[np.ndarray, " matched"]:
+    """Whether the mean loss of each event over training is that of its controls, within the caliper."""
+    mean = curves.mean(1)
+    return np.abs(controls.weights @ mean - mean[asked]) <= CALIPER
 
 
 def _numbered(parts: list[np.ndarray], events: int) -> Int[np.ndarray, " events"]:

@@ -1,8 +1,9 @@
 """Methods that propose sets of events; each set is a candidate for a computation that its events share.
 
-All use the same source: its priority field along the path, the gradients of its events at the last checkpoint or
-along the path, and its loss curves. Clusterings use the number of factors. Random sets are the null: each has as
-many events of every output word as a factor.
+All use the same source: its priority field along the path, the gradients of its events at the last checkpoint
+or along the path, and its loss curves. Clusterings use the number of factors. Two nulls keep some of what the
+events of a factor have in common: `random` sets have as many events of every output word as a factor, and `alike`
+sets have, for each event of a factor, another one of the same output word with a like loss curve.
 
 The transfer kernel of two events is Σ η⟨∇L, ∇L'⟩ over training: how much training on one lowers the loss of the
 other, to first order. Events of one output word share most of it, so it is also clustered after subtracting each
@@ -94,6 +95,35 @@ class Proposer:
                 row[rng.choice(own, int(support[own].sum()), replace=False)] = True
         return drawn
 
+    def alike_sets(self) -> Sets:
+        """For each factor, a set of stand-ins for its events."""
+        rng = np.random.default_rng([self.seed, 2])
+        return np.array([stand_ins(own, self.word, self.priority.losses, rng) for own in self.factors.supports])
+
+
+def stand_ins(
+    members: Bool[np.ndarray, " events"],
+    word: Int[np.ndarray, " events"],
+    curves: Float[np.ndarray, "events checkpoints"],
+    rng: np.random.Generator,
+) -> Bool[np.ndarray, " events"]:
+    """For each event of a set, in random order, the other event of its word with the nearest loss curve.
+
+    No event is taken twice. The last events of a word may be their own stand-ins, if no other is left.
+
+    >>> curves = np.array([[0.0], [0.3], [0.1], [9.0], [9.2], [5.0]])
+    >>> members = np.array([True, False, False, True, False, True])
+    >>> stand_ins(members, np.array([0, 0, 0, 1, 1, 2]), curves, np.random.default_rng(0))
+    array([False, False,  True, False,  True,  True])
+    """
+    taken = np.zeros_like(members)
+    for event in rng.permutation(np.flatnonzero(members)).tolist():
+        left = np.flatnonzero((word == word[event]) & ~taken)
+        others = left[left != event]
+        left = others if len(others) else left
+        taken[left[np.linalg.norm(curves[left] - curves[event], axis=1).argmin()]] = True
+    return taken
+
 
 METHODS: dict[str, Callable[[Proposer], Sets]] = {
     "factors": lambda seen: seen.factors.supports,
@@ -109,8 +139,11 @@ METHODS: dict[str, Callable[[Proposer], Sets]] = {
     "loss_curves": lambda seen: supports_of(cluster_rows(seen.priority.losses.astype(np.float64), seen.clusters)),
     "words": lambda seen: supports_of(seen.word),
     "random": Proposer.random_sets,
+    "alike": Proposer.alike_sets,
 }
-"""The paper's factors, variants of them, clusterings, the output words, and the null."""
+"""The paper's factors, variants of them, clusterings, the output words, and two nulls."""
+OF_FACTORS = ("factors", "random", "alike")
+"""Methods that propose a set for each factor, in its order."""
 
 
 def within_groups(

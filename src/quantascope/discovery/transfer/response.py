@@ -6,21 +6,28 @@ shift    log T'/T, T the step at which the mean loss of events is halfway down i
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from quantascope.discovery.transfer.matching import Contexts, match_by_context, match_by_curve
+from quantascope.discovery.transfer.matching import Contexts, alike_in_loss, match_by_context, match_by_curve
 from quantascope.discovery.transfer.weighting import Change, Halves, changed_weights, predicted_shift
 from quantascope.sources.retraining import EventCurves
 
 
 @dataclass(frozen=True, kw_only=True)
 class Response:
-    """The outcome of one retraining; `curve_control` is also matched by loss curve.
+    """The outcome of one retraining.
 
-    `exact` is the share of asked events whose controls agree in the most specific context, `same_word` that of
-    those whose controls have at least the same output word; `beyond_word` is the difference over these alone.
+    Three shares of the asked events, and the mean gain of these events beyond their controls, NaN without any:
+
+        exact       controls agree in the most specific context     beyond_exact
+        same_word   controls have the same output word              beyond_word
+        alike       and a like loss curve                           beyond_curve
+
+    `imbalance` is by how much more the loss of the asked events falls, without any change, than that of their
+    controls of the same word; `curve_imbalance` is the same for those of like loss curve.
     """
 
     change: Change
@@ -28,11 +35,9 @@ class Response:
     taught: float
     asked: float
     control: float
-    curve_control: float
     outside: float
     shift: float
     control_shift: float
-    curve_control_shift: float
     predicted: float
     predicted_control: float
     estimated: float
@@ -40,7 +45,12 @@ class Response:
     estimate_correlation: float
     exact: float
     same_word: float
+    alike: float
+    beyond_exact: float
     beyond_word: float
+    beyond_curve: float
+    imbalance: float
+    curve_imbalance: float
 
     @property
     def transfer(self) -> float:
@@ -48,14 +58,19 @@ class Response:
         return self._sign * (self.asked - self.control)
 
     @property
-    def curve_transfer(self) -> float:
-        """The same gain beyond controls that are also matched by loss curve."""
-        return self._sign * (self.asked - self.curve_control)
+    def exact_transfer(self) -> float:
+        """The same gain for asked events whose controls agree in the most specific context."""
+        return self._sign * self.beyond_exact
 
     @property
     def word_transfer(self) -> float:
-        """The same gain for asked events whose controls have the same output word; NaN if there are none."""
+        """The same gain for asked events whose controls have the same output word."""
         return self._sign * self.beyond_word
+
+    @property
+    def curve_transfer(self) -> float:
+        """The same gain for asked events with controls of the same output word and of like loss curve."""
+        return self._sign * self.beyond_curve
 
     @property
     def estimated_transfer(self) -> float:
@@ -79,6 +94,11 @@ class Subject:
     word_level: int
     group: Int[np.ndarray, " events"]
 
+    @cached_property
+    def falls(self) -> Float[np.ndarray, " events"]:
+        """By how much each loss falls in the unweighted run."""
+        return self.base.losses[:, 0] - self.base.losses[:, -1]
+
     def effects(self, changed: EventCurves) -> Float[np.ndarray, " events"]:
         """The decrease of each loss, averaged over training."""
         return (self.base.losses - changed.losses).mean(1)
@@ -101,21 +121,19 @@ class Subject:
         control = match_by_context(cut.asked, pool, self.contexts)
         alike = match_by_curve(cut.asked, pool, self.contexts[self.word_level :], self.base.losses)
         effect, weights = self.effects(changed), changed_weights(cut.taught, change)
-        even = cut.asked / cut.asked.sum()
         same = control.level <= self.word_level
-        times = (even, control.weights.mean(0), alike.weights.mean(0))
-        shifts = [shift(self.base, changed, own) for own in times]
+        near = (alike.level == 0) & alike_in_loss(alike, cut.asked, self.base.losses)
+        gained, fallen = effect[cut.asked], self.falls[cut.asked]
+        shifts = [shift(self.base, changed, own) for own in (cut.asked / cut.asked.sum(), control.weights.mean(0))]
         return Response(
             change=change,
             size=int(cut.members.sum()),
             taught=float(effect[cut.taught].mean()),
             asked=float(effect[cut.asked].mean()),
             control=control.mean(effect),
-            curve_control=alike.mean(effect),
             outside=float(effect[~cut.members].mean()),
             shift=shifts[0],
             control_shift=shifts[1],
-            curve_control_shift=shifts[2],
             predicted=predicted_shift(weights, cut.members),
             predicted_control=predicted_shift(weights, ~cut.members),
             estimated=float(estimate[cut.asked].mean()),
@@ -123,7 +141,12 @@ class Subject:
             estimate_correlation=_correlation(estimate[~cut.taught], effect[~cut.taught]),
             exact=float((control.level == 0).mean()),
             same_word=float(same.mean()),
-            beyond_word=_mean((effect[cut.asked] - control.weights @ effect)[same]),
+            alike=float(near.mean()),
+            beyond_exact=_mean((gained - control.weights @ effect)[control.level == 0]),
+            beyond_word=_mean((gained - control.weights @ effect)[same]),
+            beyond_curve=_mean((gained - alike.weights @ effect)[near]),
+            imbalance=_mean((fallen - control.weights @ self.falls)[same]),
+            curve_imbalance=_mean((fallen - alike.weights @ self.falls)[near]),
         )
 
 
