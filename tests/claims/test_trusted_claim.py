@@ -2,16 +2,19 @@
 
 import numpy as np
 import pytest
+import torch
 
 from quantascope.claims.claim import Reproduction
 from quantascope.claims.more_seeds import with_more_seeds
 from quantascope.claims.recovered_models import fitted_source
 from quantascope.claims.register import CLAIMS
 from quantascope.claims.result import Result
+from quantascope.claims.source_faithfulness import PANEL
 from quantascope.claims.trusted_qmodel import AIMS, TrustedQModel, decided_lowest, runs
 from quantascope.discovery.measure import measure_field
 from quantascope.qmodel.recovered.config import FIT_PRESETS, Pool
-from quantascope.qmodel.recovered.fidelity import through_time
+from quantascope.qmodel.recovered.fidelity import every_event, through_time
+from quantascope.qmodel.recovered.source_effects import compare_quanta
 
 CLAIM = CLAIMS["trusted-qmodel"]
 
@@ -49,6 +52,18 @@ def test_every_aim_is_measured_for_each_source(figures):
 def test_a_figure_of_a_source_is_the_mean_of_its_fits(evidence, figures):
     found = [np.mean([len(run.model.channels.edges) for run in one.runs]) for one in evidence.values()]
     assert figures["channels"].values == pytest.approx(found)
+
+
+def test_effects_of_the_units_stand_beside_those_of_the_same_units_before_the_fit(config, evidence, figures):
+    for place, fitted in enumerate(evidence.values()):
+        found = []
+        for run in fitted.runs:
+            start, source = run.unfitted(), run.source.model()
+            assert start.layers == run.model.layers
+            assert not torch.equal(start.direction, run.model.direction)
+            events = every_event(run.source, PANEL, config.every)
+            found.append(compare_quanta(start, source, events).correlation("message"))
+        assert figures["correlation_quanta_unfitted"].values[place] == pytest.approx(np.mean(found))
 
 
 def test_channels_of_refits_are_compared(evidence, figures):

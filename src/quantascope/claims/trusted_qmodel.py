@@ -24,7 +24,7 @@ from quantascope.claims.source_faithfulness import PANEL, compared
 from quantascope.qmodel.recovered.config import FIT_PRESETS, RecoveredFit
 from quantascope.qmodel.recovered.fidelity import every_event, gate_fidelity, parameter_share, through_time
 from quantascope.qmodel.recovered.fit import RecoveredRun
-from quantascope.qmodel.recovered.source_effects import Comparison, compare_quanta
+from quantascope.qmodel.recovered.source_effects import Comparison, compare, compare_quanta
 from quantascope.runs.config import Config, Positive, Seeds
 from quantascope.sources.trained import SourceConfig
 
@@ -111,6 +111,13 @@ def quanta_compared(run: RecoveredRun, every: int) -> Comparison:
     return compare_quanta(run.model, run.source.model(), every_event(run.source, PANEL, every))
 
 
+@lru_cache(maxsize=64)
+def unfitted_compared(run: RecoveredRun, every: int) -> tuple[Comparison, Comparison]:
+    """Of the Q-model before its fit: the comparisons of its quanta and of its writers with the source."""
+    model, source, events = run.unfitted(), run.source.model(), every_event(run.source, PANEL, every)
+    return compare_quanta(model, source, events), compare(model, source, events)
+
+
 def decided_lowest(run: RecoveredRun) -> float:
     """The lowest agreement of any replayed checkpoint on events where the source is decided, in percent."""
     return 100 * min(_known(through_time(run)["decided"].to_list()), default=math.nan)
@@ -171,6 +178,11 @@ FIGURES: dict[str, tuple[str, Callable[[RecoveredRun, int], float], str]] = {
         lambda run, every: quanta_compared(run, every).correlation("random_direction"),
         "",
     ),
+    "correlation_quanta_unfitted": (
+        "the same of a Q-model before its fit",
+        lambda run, every: unfitted_compared(run, every)[0].correlation("message"),
+        "",
+    ),
     "correlation_writers": (
         "correlation of effects of silenced writers, Q-model and source",
         lambda run, every: compared(run, every).correlation("message"),
@@ -179,6 +191,31 @@ FIGURES: dict[str, tuple[str, Callable[[RecoveredRun, int], float], str]] = {
     "correlation_writers_random": (
         "the same, messages along random directions",
         lambda run, every: compared(run, every).correlation("random_direction"),
+        "",
+    ),
+    "correlation_writers_unfitted": (
+        "the same of a Q-model before its fit",
+        lambda run, every: unfitted_compared(run, every)[1].correlation("message"),
+        "",
+    ),
+    "within_writers": (
+        "mean correlation over a writer's own events",
+        lambda run, every: compared(run, every).within_writers("message"),
+        "",
+    ),
+    "within_writers_unfitted": (
+        "the same of a Q-model before its fit",
+        lambda run, every: unfitted_compared(run, every)[1].within_writers("message"),
+        "",
+    ),
+    "correlation_component": (
+        "correlation if the source loses its own component along the writer",
+        lambda run, every: compared(run, every).correlation("component"),
+        "",
+    ),
+    "correlation_component_unfitted": (
+        "the same of a Q-model before its fit",
+        lambda run, every: unfitted_compared(run, every)[1].correlation("component"),
         "",
     ),
 }

@@ -20,9 +20,11 @@ SHARES = {
     "correlation_writers": "effects of writers,\nr with the source",
 }
 CONTROLS = {
-    "edge_agreement": "edge_chance",
-    "correlation_quanta": "correlation_quanta_random",
-    "correlation_writers": "correlation_writers_random",
+    "x": (
+        "by chance, random direction",
+        ("edge_chance", "correlation_quanta_random", "correlation_writers_random"),
+    ),
+    "+": ("before the fit", (None, "correlation_quanta_unfitted", "correlation_writers_unfitted")),
 }
 
 
@@ -35,9 +37,9 @@ def draw(reproduction: Reproduction) -> Figure:
     _finish(percent, ROWS, "%")
     for place, key in enumerate(SHARES):
         _row(share, place, figures[key], AIMS[key])
-        control = figures[CONTROLS[key]].values
-        share.scatter(control, [place + 0.2] * len(control), marker="x", s=16, color="black", linewidths=0.7,
-                      label="by chance, random direction" if place == 0 else None)  # fmt: skip
+    for marker, (label, keys) in CONTROLS.items():
+        shown = [(value, place + 0.2) for place, key in enumerate(keys) if key for value in figures[key].values]
+        share.scatter(*zip(*shown, strict=True), marker=marker, s=18, color="black", linewidths=0.7, label=label)
     _finish(share, SHARES, "Jaccard index, correlation")
     share.set_ylim(len(SHARES) - 0.5, -1)  # room for the legend
     share.legend(loc="upper left")

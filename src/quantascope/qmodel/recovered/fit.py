@@ -56,6 +56,11 @@ class RecoveredRun:
         """The fitted network."""
         return self.qmodel.model
 
+    def unfitted(self) -> RecoveredQModel:
+        """The network before its fit, a null: it has the same units, and of the source the interface alone."""
+        source = self.source.model()
+        return self.replay.build(self.config, source.depth, source.interface())
+
     @property
     def descriptions(self) -> dict[str, str]:
         """The descriptions of quanta and writers by name, if they were explained."""
