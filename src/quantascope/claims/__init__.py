@@ -12,7 +12,7 @@ NAMES = (
     "ordering", "seed-stability", "support-transfer", "recovered-qmodel", "trusted-qmodel",
     "message-interventions", "source-faithfulness", "qmodel-frontier", "semantics", "traces", "compiled-qmodel",
     "guided-training", "guidance-data-efficiency", "guidance-other-programs", "guidance-reliability",
-    "guidance-real-data", "real-inflection", "real-spelling", "real-code",
+    "guidance-real-data", "guidance-content", "real-inflection", "real-spelling", "real-code",
 )  # fmt: skip
 
 RESULTS = Path(__file__).parents[1] / "results"
