@@ -2,18 +2,19 @@
 
 The same fields are factored at three thresholds. Acquisition time is correlated by rank with packet complexity and
 with demand over complexity, pooled over a source's factors. Factors of one source share a trajectory, so intervals
-are over sources. Each figure is compared with that of random packets: random sets of as many events as the factors
-have, or single events, with their own curves. What they show as well is a property of the trajectory.
+are over sources. Each figure is compared with that of three nulls. Random packets, sets of as many events as the
+factors have or single events, have their own curves: what they show as well is a property of the trajectory. The
+factors of a surrogate field have continuous loadings: what they show as well is a property of the factorization.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import AfterValidator
 
-from quantascope.claims.claim import Claim
+from quantascope.claims.claim import Claim, no_summary
 from quantascope.claims.recover_quanta import (
     PAPER_SOURCE,
     QUICK,
@@ -27,12 +28,13 @@ from quantascope.claims.result import Estimate
 from quantascope.discovery import Ordering, Rule, ordering
 from quantascope.discovery.closure import closed
 from quantascope.discovery.discover import Discovery
-from quantascope.discovery.factorize import Starts
+from quantascope.discovery.factorize import Starts, factorize
 from quantascope.discovery.factors import Factors
-from quantascope.discovery.nulls.beside import packets
-from quantascope.discovery.nulls.packets import Packet
+from quantascope.discovery.nulls.beside import packets, surrogates
 from quantascope.runs.config import Config, Distinct, Positive, PositiveFloat, Seeds
 from quantascope.sources.trained import SourceConfig, check_source
+
+Null = Literal["sets", "events", "loadings"]
 
 
 def _whole_percent(thresholds: tuple[float, ...]) -> tuple[float, ...]:
@@ -54,7 +56,7 @@ class AcquisitionOrder(Config):
     seeds: Seeds = (0, 1, 2, 3, 4)
     thresholds: Annotated[tuple[PositiveFloat, ...], Distinct, AfterValidator(_whole_percent)] = (0.01, 0.03, 0.05)
     draws: Positive = 10
-    """How often random packets are drawn for each source; their mean over draws is the source's."""
+    """How often a null is drawn for each source; its mean over draws is the source's."""
     definitions: Definitions = "ours"
 
     @property
@@ -65,25 +67,32 @@ class AcquisitionOrder(Config):
 
 @dataclass(frozen=True)
 class Orders:
-    """The ordering of one source's factors at one threshold, and of random packets in their place."""
+    """The ordering of one source's factors at one threshold, and of what the nulls have in their place."""
 
     found: Ordering
-    random: Mapping[Packet, Sequence[Ordering]]
+    random: Mapping[Null, Sequence[Ordering]]
 
     @classmethod
     def of(cls, one: Discovery, draws: int, definitions: Definitions = "ours") -> "Orders":
-        """The ordering of a discovery's factors, and of random packets."""
+        """The ordering of a discovery's factors, and of every null."""
         factors = closed(one.factors) if definitions == "paper" else one.factors
-        random: dict[Packet, list[Ordering]] = {
-            kind: [_ordered(one, drawn) for drawn in packets(one, kind, draws)] for kind in PACKETS
+        random: dict[Null, list[Ordering]] = {
+            kind: [_ordered(one, drawn) for drawn in _drawn(one, kind, draws)] for kind in NULLS
         }
         return cls(_ordered(one, factors), random)
 
-    def mean(self, figure: str, kind: Packet) -> float:
+    def mean(self, figure: str, kind: Null) -> float:
         """The mean of a figure over the draws that define it; NaN if none does."""
         values = np.array([getattr(one, figure) for one in self.random[kind]], dtype=np.float64)
         defined = values[np.isfinite(values)]
         return float(defined.mean()) if defined.size else float("nan")
+
+
+def _drawn(found: Discovery, kind: Null, draws: int) -> list[Factors]:
+    if kind == "loadings":
+        fields = surrogates(found, "loadings", draws)
+        return [factorize(field, threshold=found.threshold) for field in fields]
+    return packets(found, kind, draws)
 
 
 def _ordered(found: Discovery, factors: Factors) -> Ordering:
@@ -116,7 +125,7 @@ def measure(config: AcquisitionOrder, evidence: Mapping[str, MeasuredSource]) ->
             for name, says in CORRELATIONS.items():
                 key = f"{name}_{percent}_percent{suffix}"
                 figures[key] = Estimate.over_runs(f"{says} at {by}", [getattr(one.found, name) for one in at])
-                for kind, what in PACKETS.items():
+                for kind, what in NULLS.items():
                     if name == "time_demand" and kind == "events":
                         continue  # single events all have the same demand
                     figures[f"{key}_random_{kind}"] = Estimate.over_runs(
@@ -128,7 +137,7 @@ def measure(config: AcquisitionOrder, evidence: Mapping[str, MeasuredSource]) ->
                 [sum(getattr(one.found, name) for one in row) for row in found],
                 "comparisons",
             )
-            for kind, what in PACKETS.items():
+            for kind, what in NULLS.items():
                 figures[f"{key}{suffix}_random_{kind}"] = Estimate.over_runs(
                     f"layers and thresholds {says}, {what}, {rule} rule",
                     [sum(one.mean(name, kind) for one in row) for row in found],
@@ -146,7 +155,11 @@ SIGNS = (
     ("predicted_layers", "predicted_signs", "with both predicted signs"),
     ("layers", "defined_signs", "whose factors differ in time"),
 )
-PACKETS: dict[Packet, str] = {"sets": "random sets of equal size", "events": "random single events"}
+NULLS: dict[Null, str] = {
+    "sets": "random sets of equal size",
+    "events": "random single events",
+    "loadings": "factors of continuous loadings",
+}
 
 CLAIM = Claim(
     name="ordering",
@@ -161,5 +174,7 @@ CLAIM = Claim(
     work=measured_source,
     steps=lambda source: source.steps,
     measure=measure,
+    summary=no_summary,
+    keeps_figure=True,
     shares=SOURCES,
 )
