@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from jaxtyping import Int
 
 from quantascope.claims.real_study import Number, Numbers, Study, context_groups, context_key, finite_mean
 from quantascope.claims.rules_first import exceptions_late, half_time, matched_loss
@@ -76,6 +77,7 @@ def factor_numbers(found: Discovery, study: Study) -> Numbers:
             f"acquired_{key}": Number(f"{key} quantum acquired, share of training", 100 * float(step) / last, "%")
             for key, step in (("first", steps.min()), ("median", np.median(steps)), ("last", steps.max()))
         },
+        "acquired_intervals": Number("intervals in which a quantum was acquired", len(set(steps)), "intervals"),
         **{
             key: Number(f"{says}, mean of layers", 100 * float(np.mean(one)), "%")
             for key, (says, one) in shares.items()
@@ -107,19 +109,13 @@ def order_numbers(found: Discovery, study: Study) -> Numbers:
     kinds: dict[str, tuple[str, Sequence[Factors]]] = {
         "": ("", [found.factors]),
         "_random": (" of random sets of equal size", packets(found, "sets", study.draws)),
-        "_loadings": (
-            " of factors of continuous loadings",
-            [factorize(one, threshold=found.threshold) for one in surrogates(found, "loadings", study.draws)],
-        ),
+        "_loadings": (" of factors of continuous loadings", _of_loadings(found, study.draws)),
     }
     for columns in study.contexts:
         groups = context_groups(found.source.events(), columns)
         kinds[f"_within_{context_key(columns)}"] = (
             f" of events drawn within {' and '.join(columns)}",
-            [
-                context_packets(found.factors, found.trained.values, groups, np.random.default_rng(draw))
-                for draw in range(study.draws)
-            ],
+            _within(found, groups, study.draws),
         )
     numbers: Numbers = {}
     for suffix, (what, drawn) in kinds.items():
@@ -170,8 +166,26 @@ def rule_numbers(found: Discovery, study: Study) -> Numbers:
     numbers["exceptions_late"] = Number(
         "time of quanta and their share of exceptions", exceptions_late(found.factors, exception)
     )
-    numbers["exceptions_late_random"] = Number(
-        "time of random sets and their share of exceptions",
-        finite_mean([exceptions_late(one, exception) for one in packets(found, "sets", study.draws)]),
-    )
+    nulls = {
+        "random": ("random sets", packets(found, "sets", study.draws)),
+        "loadings": ("factors of continuous loadings", _of_loadings(found, study.draws)),
+        "within": (
+            f"events drawn within {' and '.join(study.contexts[0])}",
+            _within(found, context_groups(found.source.events(), study.contexts[0]), study.draws),
+        ),
+    }
+    for key, (what, drawn) in nulls.items():
+        numbers[f"exceptions_late_{key}"] = Number(
+            f"time of {what} and their share of exceptions",
+            finite_mean([exceptions_late(one, exception) for one in drawn]),
+        )
     return numbers
+
+
+def _of_loadings(found: Discovery, draws: int) -> list[Factors]:
+    return [factorize(one, threshold=found.threshold) for one in surrogates(found, "loadings", draws)]
+
+
+def _within(found: Discovery, groups: Int[np.ndarray, " events"], draws: int) -> list[Factors]:
+    drawn = (np.random.default_rng(draw) for draw in range(draws))
+    return [context_packets(found.factors, found.trained.values, groups, rng) for rng in drawn]

@@ -11,7 +11,7 @@ from quantascope.discovery import recurrence
 from quantascope.discovery.discover import Discovery
 from quantascope.qmodel.recovered.fidelity import every_event, fidelity, gate_fidelity, parameter_share
 from quantascope.qmodel.recovered.fit import RecoveredRun
-from quantascope.qmodel.recovered.source_effects import KINDS, compare
+from quantascope.qmodel.recovered.source_effects import KINDS, Comparison, compare
 from quantascope.semantics.explain import explain
 from quantascope.semantics.subjects import QUANTUM, WRITER, factor_subject, qmodel_subject
 
@@ -70,16 +70,23 @@ def qmodel_numbers(run: RecoveredRun, study: Study) -> Numbers:
     numbers["gate_f1"] = Number("F1 of gates with held-out supports", gate_fidelity(run, study.held_out))
     numbers["active_quanta"] = Number("active quanta per event", seen.active_quanta, "quanta")
     numbers["channels"] = Number("selected channels", len(run.model.channels.edges), "channels")
-    compared = compare(run.model, run.source.model(), every_event(run.source, study.test, study.every))
+    events = every_event(run.source, study.test, study.every)
+    for model, suffix, about in ((run.model, "", ""), (run.unfitted(), "_unfitted", ", before the fit")):
+        numbers |= _effect_numbers(compare(model, run.source.model(), events), suffix, about)
+    return numbers
+
+
+def _effect_numbers(compared: Comparison, suffix: str, about: str) -> Numbers:
     figures: tuple[tuple[str, str, Callable[[str], float]], ...] = (
         ("correlation", "correlation of predicted and found effect", compared.correlation),
         ("rank_correlation", "rank correlation of predicted and found effect", compared.rank_correlation),
         ("within_writers", "mean correlation over a writer's own events", compared.within_writers),
     )
-    for kind in KINDS:
-        for key, says, value in figures:
-            numbers[f"{key}_{kind}"] = Number(f"{says}, {kind.replace('_', ' ')}", value(kind))
-    return numbers
+    return {
+        f"{key}_{kind}{suffix}": Number(f"{says}, {kind.replace('_', ' ')}{about}", value(kind))
+        for kind in KINDS
+        for key, says, value in figures
+    }
 
 
 def recurrence_numbers(found: Discovery, other: Discovery, study: Study) -> Numbers:
