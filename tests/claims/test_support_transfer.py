@@ -46,6 +46,21 @@ def test_every_kind_of_source_is_scored_beside_random_sets(reproduction):
     assert "child_to_parent_flat" not in figures
 
 
+def test_nulls_stand_in_the_place_of_the_factors_that_are_tried(reproduction):
+    transfer = reproduction.evidence["number-naming-0"].transfer
+    sets = {
+        method: [
+            trial.cut.members for trial in transfer.trials if (trial.method, trial.change) == (method, "raised")
+        ]
+        for method in ("factors", "random", "alike")
+    }
+    for null in ("random", "alike"):
+        assert [one.sum() for one in sets[null]] == [one.sum() for one in sets["factors"]]
+        both = [(one & other).sum() / one.sum() for one, other in zip(sets["factors"], sets[null], strict=True)]
+        figure = reproduction.result.figures[f"shared_number_naming_{null}"]
+        assert figure.mean == pytest.approx(np.mean(both))
+
+
 def test_factors_are_raised_lowered_and_raised_at_fixed_weight_outside(reproduction):
     transfer = reproduction.evidence["number-naming-0"].transfer
     raised, lowered, outside = (transfer.of("factors", change) for change in ("raised", "lowered", "outside"))

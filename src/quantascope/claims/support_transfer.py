@@ -223,6 +223,12 @@ def _of_source(kind: str, sources: Sequence[Tried]) -> dict[str, Estimate]:
         figures[f"{key}_{kind}"] = Estimate.over_runs(
             f"mean error of the log shift of the other half {words}, {_words(kind)}", errors
         )
+    for null in ("random", "alike"):
+        if null in sources[0].methods and "factors" in sources[0].methods:
+            figures[f"shared_{kind}_{null}"] = Estimate.over_runs(
+                f"events of a factor that its {null} set has too, {_words(kind)}",
+                [_shared(source, null) for source in sources],
+            )
     figures[f"estimate_event_correlation_{kind}"] = Estimate.over_runs(
         f"correlation over events of first-order and retrained gain, {_words(kind)}",
         [_mean(source.transfer.responses, "estimate_correlation") for source in sources],
@@ -260,6 +266,15 @@ def _passed_on(responses: Sequence[Response]) -> float:
 def _beyond(source: Tried, method: str, null: str, what: str) -> float:
     own, nulls = (source.transfer.of(name) for name in (method, null))
     return _mean(own, what) - _mean(nulls, what) if own and nulls else np.nan
+
+
+def _shared(source: Tried, null: str) -> float:
+    """The mean share of a factor's events that are in the null's set in its place."""
+    own, drawn = (
+        {trial.number: trial.cut.members for trial in source.transfer.trials if trial.method == method}
+        for method in ("factors", null)
+    )
+    return float(np.mean([(own[number] & drawn[number]).sum() / own[number].sum() for number in own]))
 
 
 def _words(*keys: str) -> str:
