@@ -43,12 +43,15 @@ class FieldCost:
     points: float
     """Number of points along the trajectory at which derivatives of all events are taken."""
     derivatives: Derivatives = "backward"
+    seconds_range: tuple[float, float] | None = None
+    """Seconds with the fewest and with the most points, where their number is not known."""
 
     def __str__(self) -> str:
         """In words."""
+        told = shown_seconds(self.seconds) if self.seconds_range is None else shown_range(*self.seconds_range)
         differences = ", by differences of forward passes" if self.derivatives == "differences" else ""
         return (
-            f"about {shown_seconds(self.seconds)}, {shown_bytes(self.bytes)}, {self.intervals:,} intervals of "
+            f"about {told}, {shown_bytes(self.bytes)}, {self.intervals:,} intervals of "
             f"{self.layers} layers × {self.events:,} events{differences}"
         )
 
@@ -160,3 +163,17 @@ def shown_seconds(seconds: float) -> str:
     unit, name = next((unit, name) for least, unit, name in _UNITS if seconds >= least)
     number = max(round(seconds / unit), 1)
     return f"{number} {name}{'' if number == 1 else 's'}"
+
+
+def shown_range(least: float, most: float) -> str:
+    """A range of times as text.
+
+    >>> shown_range(130.0, 320.0), shown_range(3000.0, 7500.0), shown_range(0.4, 1.0)
+    ('2 to 5 minutes', '50 minutes to 2 hours', '1 second')
+    """
+    first, last = shown_seconds(least), shown_seconds(most)
+    if first == last:
+        return first
+    number, unit = first.split()
+    same = unit.removesuffix("s") == last.split()[1].removesuffix("s")
+    return f"{number if same else first} to {last}"
