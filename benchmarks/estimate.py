@@ -39,6 +39,7 @@ from quantascope.models.hugging_face import causal_lm_losses, layers_of, read_we
 from quantascope.runs.artefact import write_json
 from quantascope.runs.provenance import made_with
 from quantascope.sources.losses import ModuleLosses
+from quantascope.sources.source import Source
 from quantascope.sources.trained import SourceConfig, train_source
 from quantascope.training import Trajectory
 
@@ -53,7 +54,7 @@ NEOX = {
     "model_type": "gpt_neox", "vocab_size": 256, "hidden_size": 96, "num_hidden_layers": 4,
     "num_attention_heads": 4, "intermediate_size": 384, "max_position_embeddings": 64,
 }  # fmt: skip
-ROWS, LENGTH, INTERVALS, EVERY = 64, 33, 8, 4
+ROWS, LENGTH, INTERVALS, EVERY = 32, 33, 6, 4
 PYTHIA = {
     # name: hidden size, layers, heads
     "70M": (512, 6, 8),
@@ -134,9 +135,8 @@ def beside(costs: list[FieldCost], taken: Taken) -> dict[str, Any]:
     }
 
 
-def of_source(settings: dict[str, Any], folder: Path, rounds: int) -> dict[str, Any]:
+def of_source(source: Source, rounds: int) -> dict[str, Any]:
     """A source of number naming, from its checkpoints."""
-    source = train_source(SourceConfig.parse(settings), folder)
     asked = (source.trajectory, source.losses, source.layers)
     taken, costs = in_turn(
         lambda: priority_field(*asked, train=source.examples()),
@@ -199,7 +199,8 @@ def of_pythia(folder: Path) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--source", type=Path, help="the trained reference source; trained if not given")
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path, help="where to write the outcome")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
@@ -209,7 +210,9 @@ def main() -> None:
         folder = Path(name)
         pythia = of_pythia(folder)
         for optimizer, settings in SOURCES.items():
-            found[f"source_{optimizer}"] = of_source(settings, folder / f"source-{optimizer}", chosen.rounds)
+            kept = chosen.source if optimizer == "sgd" and chosen.source else folder / f"source-{optimizer}"
+            source = train_source(SourceConfig.parse(settings), kept)
+            found[f"source_{optimizer}"] = of_source(source, chosen.rounds)
             found[f"neox_{optimizer}"] = of_neox(optimizer, folder / f"neox-{optimizer}", chosen.rounds)
     for case, ways in found.items():
         for way, one in ways.items():
