@@ -36,7 +36,7 @@ from quantascope.discovery.interval import Interval
 from quantascope.discovery.memory import PeakMemory
 from quantascope.discovery.priority import priority_field
 from quantascope.models.hugging_face import causal_lm_losses, layers_of, read_weights
-from quantascope.runs.artefact import write_json
+from quantascope.runs.artefact import read_json, write_json
 from quantascope.runs.provenance import made_with
 from quantascope.sources.losses import ModuleLosses
 from quantascope.sources.source import Source
@@ -50,6 +50,7 @@ SOURCES: dict[str, dict[str, Any]] = {
         "optimizer": {"name": "adam", "learning_rate": 0.003}, "batch": 32, "steps": 1000, "replays": 0,
     },
 }  # fmt: skip
+CASES = [f"{kind}_{optimizer}" for kind in ("source", "neox") for optimizer in SOURCES]
 NEOX = {
     "model_type": "gpt_neox", "vocab_size": 256, "hidden_size": 96, "num_hidden_layers": 4,
     "num_attention_heads": 4, "intermediate_size": 384, "max_position_embeddings": 64,
@@ -201,6 +202,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--source", type=Path, help="the trained reference source; trained if not given")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--cases", nargs="+", choices=CASES, default=CASES, help="others stay as they are in the file"
+    )
     parser.add_argument("--json", type=Path, help="where to write the outcome")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
@@ -209,11 +213,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, threadpool_limits(1):
         folder = Path(name)
         pythia = of_pythia(folder)
-        for optimizer, settings in SOURCES.items():
-            kept = chosen.source if optimizer == "sgd" and chosen.source else folder / f"source-{optimizer}"
-            source = train_source(SourceConfig.parse(settings), kept)
-            found[f"source_{optimizer}"] = of_source(source, chosen.rounds)
-            found[f"neox_{optimizer}"] = of_neox(optimizer, folder / f"neox-{optimizer}", chosen.rounds)
+        for case in chosen.cases:
+            kind, optimizer = case.split("_")
+            if kind == "neox":
+                found[case] = of_neox(optimizer, folder / case, chosen.rounds)
+            else:
+                kept = chosen.source if optimizer == "sgd" and chosen.source else folder / case
+                found[case] = of_source(train_source(SourceConfig.parse(SOURCES[optimizer]), kept), chosen.rounds)
     for case, ways in found.items():
         for way, one in ways.items():
             told = " to ".join(f"{one[end]:.1f}" for end in ("told_seconds_least", "told_seconds_most"))
@@ -229,8 +235,17 @@ def main() -> None:
             + "  ".join(f"{what.replace('_', ' ')} {value:,.3g}" for what, value in one.items())
         )
     if chosen.json:
-        outcome = {"measured": found, "pythia": pythia, "asked": {"outside_by_a_factor": f"<= {FACTOR}"}}
-        write_json(chosen.json, {**outcome, "made_with": made_with()})
+        before: dict[str, Any] = read_json(chosen.json) if chosen.json.exists() else {}
+        software = {**before.get("made_with", {}), **{case: made_with() for case in found}}
+        write_json(
+            chosen.json,
+            {
+                "measured": {**before.get("measured", {}), **found},
+                "pythia": pythia,
+                "asked": {"outside_by_a_factor": f"<= {FACTOR}"},
+                "made_with": {case: software[case] for case in CASES if case in software},
+            },
+        )
 
 
 if __name__ == "__main__":
