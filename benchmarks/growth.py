@@ -12,6 +12,7 @@ import tempfile
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from matplotlib.figure import Figure
@@ -96,6 +97,16 @@ def exponent(points: list[dict[str, float]], axis: str, what: str) -> float:
     return math.log(last[what] / first[what]) / math.log(last[axis] / first[axis])
 
 
+def summary(found: dict[str, list[dict[str, float]]]) -> dict[str, dict[str, Any]]:
+    """The power of growth along each axis, and the ends of the peaks beside the budget."""
+    powers = {
+        axis: {what: exponent(points, axis, what) for what in ("cpu_seconds", "bytes")}
+        for axis, points in found.items()
+    }
+    peaks = [point["bytes"] / 1e6 for points in found.values() for point in points]
+    return {"exponents": powers, "megabytes": {"budget": BUDGET / 1e6, "least": min(peaks), "most": max(peaks)}}
+
+
 def draw(found: dict[str, list[dict[str, float]]]) -> Figure:
     """Time and memory by each axis, as multiples of the smallest, beside linear growth."""
     with house_style():
@@ -134,7 +145,7 @@ def main() -> None:
         powers = {what: exponent(found[axis], axis, what) for what in ("cpu_seconds", "bytes")}
         print(f"{axis}: time to the power {powers['cpu_seconds']:.2f}, memory to the power {powers['bytes']:.2f}")
     if chosen.json:
-        write_json(chosen.json, {"measured": found, "budget": BUDGET, "made_with": made_with()})
+        write_json(chosen.json, {"measured": found, **summary(found), "budget": BUDGET, "made_with": made_with()})
         with house_style():
             save_figure(draw(found), chosen.json.with_suffix(".png"))
 

@@ -15,6 +15,7 @@ from quantascope.discovery.config_cost import WindowCost, measured_rate
 from quantascope.discovery.linearized import Linearized
 from quantascope.discovery.memory import Footprint, PeakMemory
 from quantascope.discovery.priority import prepare
+from quantascope.discovery.quadrature import COUNTS
 from quantascope.models.hugging_face import causal_lm_losses, layers_of, read_weights
 from quantascope.runs.errors import InvalidConfig
 from quantascope.sources.losses import ModuleLosses
@@ -96,13 +97,24 @@ def test_time_is_that_of_every_point_window_and_interval_shared_by_workers():
     assert EACH.field(rate=1e6, examples=8, intervals=5, workers=100).seconds == cost.seconds / 5
 
 
+def test_an_unknown_number_of_points_has_a_range_from_the_first_quadrature_rule_to_the_second():
+    unknown = EACH.field(rate=1e6, examples=8, intervals=5)
+    known = [EACH.field(rate=1e6, examples=8, intervals=5, points=float(points)) for points in COUNTS[:2]]
+    assert unknown.seconds_range == tuple(one.seconds for one in known)
+    assert [one.points for one in known] == [5 * points for points in COUNTS[:2]]
+    assert known[0].seconds_range is None
+    assert EACH.field(rate=1e6, examples=8, intervals=5, rule="gradient").seconds_range is None
+
+
 def test_memory_beyond_the_budget_grows_with_the_field_alone():
     few, many = (EACH.field(rate=1e6, examples=n, intervals=5, memory=1e6) for n in (500, 5000))
     assert many.bytes - few.bytes == pytest.approx(2 * 4 * (3 + 2) * 5 * (many.events - few.events))
     assert few.bytes == pytest.approx(1e6 + 4 * 1000 + 2 * 4 * (3 + 2) * 5 * few.events, rel=0.02)
 
 
-@pytest.mark.parametrize("changes", [{"examples": 0}, {"intervals": 0}, {"workers": 0}, {"rate": 0.0}])
+@pytest.mark.parametrize(
+    "changes", [{"examples": 0}, {"intervals": 0}, {"workers": 0}, {"rate": 0.0}, {"points": 0.0}]
+)
 def test_what_measures_nothing_is_refused(changes):
     with pytest.raises(InvalidConfig, match="leave nothing to measure; give more than 0 of each"):
         EACH.field(**{"rate": 1e6, "examples": 8, "intervals": 5, **changes})
@@ -116,7 +128,7 @@ def test_the_command_tells_the_cost_and_makes_nothing(tmp_path, capsys, monkeypa
     assert main([*command, "--intervals", "5", "--workers", "1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["seconds"] == 2.0 * 8 * 20
     assert main([*command, "--intervals", "5", "--workers", "1"]) == 0
-    assert capsys.readouterr().out.startswith("an estimate: about 5 minutes")
+    assert capsys.readouterr().out.startswith("an estimate: about 3 to 7 minutes, ")
     assert [path.name for path in tmp_path.iterdir()] == ["config.json"]
 
 

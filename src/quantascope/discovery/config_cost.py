@@ -8,8 +8,9 @@ given one, or the rate of this machine, measured on one block with random weight
 
     seconds = intervals × points of an interval × operations of a point / (workers × rate)
 
-Reading checkpoints takes extra time. The number of points that the path rule needs is not known in advance; four
-are assumed, which is typical for a medium distance between checkpoints.
+Reading checkpoints takes extra time. The number of points that the path rule needs is not known in advance: two
+are enough for small steps, five for most others. The estimate assumes four and states the time with two and with
+five. Where checkpoints are far apart, an interval can need 11 points or more. A known number replaces the range.
 """
 
 import time
@@ -35,7 +36,9 @@ from quantascope.runs.errors import InvalidConfig
 from quantascope.sources.losses import ModuleLosses
 
 POINTS: dict[Rule, float] = {"path": 4.0, "gradient": 1.0}
-"""Points of an interval at which derivatives are taken."""
+"""Points of an interval at which derivatives are taken, where their number is not known."""
+FEWEST_AND_MOST = (2.0, 5.0)
+"""Points of an interval by the first two quadrature rules, for the range of the path rule."""
 _ROWS = 5
 """Numbers of windows for which bytes are counted."""
 _TIMED_TOKENS = 256
@@ -88,25 +91,34 @@ class WindowCost:
         rule: Rule = "path",
         memory: float = 2e9,
         workers: int = 1,
+        points: float | None = None,
     ) -> FieldCost:
-        """The cost of the field of `examples` windows, on workers that each do `rate` operations per second."""
+        """The cost of the field of `examples` windows, on workers that each do `rate` operations per second.
+
+        `points` is the number of points of an interval, if it is known; otherwise the path rule has a range.
+        """
         check_rule(rule)
         check_budget(memory)
-        if min(examples, intervals, workers) < 1 or not rate > 0:
+        if min(examples, intervals, workers) < 1 or not rate > 0 or (points is not None and points < 1):
             raise InvalidConfig(
                 f"{examples} examples in {intervals} intervals by {workers} workers of {rate:g} operations a "
-                "second leave nothing to measure; give more than 0 of each"
+                f"second{'' if points is None else f' at {points:g} points'} leave nothing to measure; give more "
+                "than 0 of each"
             )
-        points, busy, events = intervals * POINTS[rule], min(workers, intervals), examples * (self.length - 1)
+        busy, events = min(workers, intervals), examples * (self.length - 1)
+        per_point = intervals * examples * self.operations / rate / busy
+        unknown = points is None and rule == "path"
+        each = POINTS[rule] if points is None else points
         chunk = replace(self.footprint, available=examples).within(memory)
         own = self.footprint.bytes(chunk) + HELD[rule] * self.weights
         return FieldCost(
-            seconds=points * examples * self.operations / rate / busy,
+            seconds=each * per_point,
             bytes=busy * own + field_bytes(self.layers, events, intervals),
             intervals=intervals,
             layers=self.layers,
             events=events,
-            points=points,
+            points=intervals * each,
+            seconds_range=(FEWEST_AND_MOST[0] * per_point, FEWEST_AND_MOST[1] * per_point) if unknown else None,
         )
 
 

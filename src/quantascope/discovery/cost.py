@@ -22,6 +22,8 @@ from quantascope.training import Trajectory
 _FEW = 5
 _PART = 8
 """The timed piece is one in this many of all examples."""
+_MORE = 20
+"""The timed piece has at least this many examples, if there are as many; fixed costs would be scaled up otherwise."""
 HELD: dict[Rule, int] = {"path": 4, "gradient": 3}
 """Number of copies of the parameters in memory at once: checkpoints, directions or gradients."""
 _UNITS = ((5400.0, 3600.0, "hour"), (90.0, 60.0, "minute"), (0.0, 1.0, "second"))
@@ -43,12 +45,15 @@ class FieldCost:
     points: float
     """Number of points along the trajectory at which derivatives of all events are taken."""
     derivatives: Derivatives = "backward"
+    seconds_range: tuple[float, float] | None = None
+    """Seconds with the fewest and with the most points, where their number is not known."""
 
     def __str__(self) -> str:
         """In words."""
+        told = shown_seconds(self.seconds) if self.seconds_range is None else shown_range(*self.seconds_range)
         differences = ", by differences of forward passes" if self.derivatives == "differences" else ""
         return (
-            f"about {shown_seconds(self.seconds)}, {shown_bytes(self.bytes)}, {self.intervals:,} intervals of "
+            f"about {told}, {shown_bytes(self.bytes)}, {self.intervals:,} intervals of "
             f"{self.layers} layers × {self.events:,} events{differences}"
         )
 
@@ -69,7 +74,8 @@ def field_cost(
 ) -> FieldCost:
     """The cost of `priority_field` with the same arguments, on an engine with `workers` workers.
 
-    The last interval is timed on a few examples and on an eighth of all; time is linear in the number of examples.
+    The last interval is timed on a few examples and on an eighth of all, or on twenty if an eighth is less; time is
+    linear in the number of examples.
     The number of points of the path rule is counted on a few examples of the first, middle and last intervals.
     With many examples, all this takes a fraction of the time of one interval.
     """
@@ -119,7 +125,7 @@ def _middle(examples: Examples, share: float) -> Any:
 
 def _seconds_per_point(interval: Interval, few: Interval, index: int) -> float:
     """Seconds for all derivatives at one point, extrapolated linearly from few and more examples."""
-    more = _cut(interval, 1 / _PART)
+    more = _cut(interval, max(1 / _PART, _MORE / len(interval.events)))
     short, long = _timed(few, index), _timed(more, index)
     least, most, all_ = (len(one.events) for one in (few, more, interval))
     if most == least:
@@ -160,3 +166,17 @@ def shown_seconds(seconds: float) -> str:
     unit, name = next((unit, name) for least, unit, name in _UNITS if seconds >= least)
     number = max(round(seconds / unit), 1)
     return f"{number} {name}{'' if number == 1 else 's'}"
+
+
+def shown_range(least: float, most: float) -> str:
+    """A range of times as text.
+
+    >>> shown_range(130.0, 320.0), shown_range(3000.0, 7500.0), shown_range(0.4, 1.0)
+    ('2 to 5 minutes', '50 minutes to 2 hours', '1 second')
+    """
+    first, last = shown_seconds(least), shown_seconds(most)
+    if first == last:
+        return first
+    number, unit = first.split()
+    same = unit.removesuffix("s") == last.split()[1].removesuffix("s")
+    return f"{number if same else first} to {last}"

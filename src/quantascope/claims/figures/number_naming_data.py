@@ -3,18 +3,24 @@
 from matplotlib.figure import Figure
 
 from quantascope.claims.claim import Reproduction
-from quantascope.report.figures.style import BLUE, GREY, panels, title
+from quantascope.report.figures.style import BLUE, GREY, title
 from quantascope.tasks.number_naming import PANELS
 from quantascope.tasks.number_naming.splits import LENGTHS, digits
 
+COLUMNS, ROWS = 4, 3
+
 
 def draw(reproduction: Reproduction) -> Figure:
-    """How many numbers of each length every panel has, and how many of them are trained on."""
-    figure, axes = panels(len(PANELS) // 2, width=2.1, height=4.2)
-    figure.clear()
+    """How many numbers of each length every panel has, and how many of them are trained on.
+
+    Training sets of other sizes belong to other claims.
+    """
+    figure = Figure(figsize=(9.6, 6.6))
+    cells = figure.subplots(ROWS, COLUMNS).flatten()
     trained = set(PANELS["training"]())
-    for place, (name, panel) in enumerate(PANELS.items()):
-        own = figure.add_subplot(2, len(axes), place + 1)
+    shown = {name: panel for name, panel in PANELS.items() if not name.startswith("training_")}
+    assert len(shown) < len(cells), "the last cell is for the legend"
+    for place, (own, (name, panel)) in enumerate(zip(cells, shown.items(), strict=False)):
         counts = [sum(digits(n) == length for n in panel()) for length in LENGTHS]
         overlap = [sum(digits(n) == length and n in trained for n in panel()) for length in LENGTHS]
         own.bar(LENGTHS, counts, color=GREY, label="numbers")
@@ -23,8 +29,9 @@ def draw(reproduction: Reproduction) -> Figure:
         title(own, chr(ord("a") + place), f"{name.replace('_', ' ')}, {sum(counts):,}")
         if place == 0:
             own.set_ylim(0, 80)
-        if place % len(axes) == 0:
+        if place % COLUMNS == 0:
             own.set_ylabel("numbers")
-        if place == 2:
-            own.legend(loc="upper left")
+    for own in cells[len(shown) :]:
+        own.set_axis_off()
+    cells[-1].legend(*cells[0].get_legend_handles_labels(), loc="center")
     return figure

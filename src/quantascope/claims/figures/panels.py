@@ -57,7 +57,8 @@ def forecast_panel(axes: Axes, forecasts: Sequence[Forecasts], *, letter: str, w
     _diagonal(axes, np.concatenate([measured, demand, conditional]))
     log_axes(axes, x="steps", y="steps")
     axes.set(xlabel="predicted acquisition step", ylabel="measured acquisition step")
-    axes.legend(loc="best", handletextpad=0.5)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, handletextpad=0.3, columnspacing=1.0,
+                markerscale=2)  # fmt: skip
     title(axes, letter, f"forecast of unseen {what}s")
 
 

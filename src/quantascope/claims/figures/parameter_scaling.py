@@ -23,8 +23,8 @@ def draw(reproduction: Reproduction) -> Figure:
     _drift(drift, levels)
     _frontier(frontier, levels)
     columns = {
-        "target": "law: α", "predicted": "finite\nsystem", "predicted_soft": "at soft\ncount",
-        "fractional": "unmet\nshares", "exponent": "measured",
+        "target": "the\nlaw", "predicted": "finite\nsystem", "predicted_soft": "at soft\ncount",
+        "fractional": "unmet\nshares", "exponent": "trained\nnets",
     }  # fmt: skip
     exponent_panel(exponents, reproduction.result, [key_of(alpha) for alpha, _ in levels], columns)
     title(exponents, "d", "law, prediction, networks")

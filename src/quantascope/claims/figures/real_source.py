@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from quantascope.claims.claim import Reproduction
 from quantascope.claims.result import Estimate
-from quantascope.report.figures.style import BLUE, GREEN, GREY, ORANGE, VERMILLION, title
+from quantascope.report.figures.style import BLUE, GREEN, GREY, ORANGE, SKY, VERMILLION, title
 
 Figures = Mapping[str, Estimate]
 
@@ -16,7 +16,7 @@ Figures = Mapping[str, Estimate]
 def draw(reproduction: Reproduction) -> Figure:
     """Completeness, names, rules and exceptions, order, recurrence and interventions: every seed and the mean."""
     figures, study = reproduction.result.figures, reproduction.config.study
-    drawn = Figure(figsize=(11.5, 6.6))
+    drawn = Figure(figsize=(12, 8))
     axes = drawn.subplots(2, 3).flatten()
     _spacings(axes[0], figures, study.spacings)
     _names(axes[1], figures)
@@ -42,21 +42,27 @@ _TITLES = (
 def _spacings(axes: Axes, figures: Figures, spacings: Sequence[int]) -> None:
     for key, label, colour, line in (
         ("completeness_path", "ΣP/ΔL, path rule", BLUE, "-"),
-        ("event_correlation_path", "by event, path rule", GREEN, "--"),
-        ("event_correlation_gradient", "by event, gradient rule", VERMILLION, "-"),
-        ("match", "supports like the finest (MCC)", ORANGE, "-"),
+        ("completeness_gradient", "ΣP/ΔL, gradient rule", VERMILLION, "-"),
+        ("event_correlation_path", "by event, path rule", SKY, "--"),
+        ("event_correlation_gradient", "by event, gradient rule", ORANGE, "--"),
+        ("match", "supports like the finest (MCC)", GREEN, "-"),
     ):
-        known = [count for count in spacings if f"{key}_{count}" in figures and figures[f"{key}_{count}"].values]
+        finest = max(spacings)
+        compared = [count for count in spacings if key != "match" or count < finest]  # not with themselves
+        known = [count for count in compared if f"{key}_{count}" in figures and figures[f"{key}_{count}"].values]
         means = [float(np.mean(figures[f"{key}_{count}"].values)) for count in known]
         axes.plot(known, means, color=colour, linestyle=line, marker="o", markersize=3, linewidth=1.2, label=label)
         for count in known:
             values = figures[f"{key}_{count}"].values
             axes.scatter([count] * len(values), values, color=colour, s=8, alpha=0.4, linewidths=0)
-    axes.set(xscale="log", xlabel="intervals", ylim=(-0.05, 1.85))
+    if "match_next" in figures and figures["match_next"].values:
+        other = float(np.mean(figures["match_next"].values))
+        axes.axhline(other, color=GREEN, linestyle=":", linewidth=1.2, label="supports like the next seed's (MCC)")
+    axes.set(xscale="log", xlabel="intervals", ylabel="share, correlation or MCC")
     axes.set_xticks(list(spacings), [str(count) for count in spacings])
-    axes.set_yticks(np.linspace(0, 1, 6))
+    axes.set_ylim(min(-0.03, axes.get_ylim()[0]), max(1.05, axes.get_ylim()[1]))
     axes.minorticks_off()
-    axes.legend(loc="upper left")
+    _legend_below(axes)
 
 
 def _names(axes: Axes, figures: Figures) -> None:
@@ -67,7 +73,7 @@ def _names(axes: Axes, figures: Figures) -> None:
         _columns(axes, figures, keys, shift=0.2 * (place - 1), colour=colour, label=label)
     axes.set_xticks(range(len(kinds)), kinds)
     axes.set(ylabel="median F1", ylim=(-0.03, 1.03))
-    axes.legend(loc="best")
+    _legend_below(axes, columns=3)
 
 
 def _rules(axes: Axes, figures: Figures) -> None:
@@ -76,9 +82,9 @@ def _rules(axes: Axes, figures: Figures) -> None:
         keys = [pair[row] for pair in pairs]
         _columns(axes, figures, keys, shift=0.2 * (row - 0.5), colour=colour, label=label)
     axes.set_xticks(range(2), ["all", "of like context"])
-    axes.margins(y=0.4)
-    axes.set(ylabel="share of training (%)", ylim=(0, None))
-    axes.legend(loc="lower center")
+    axes.set(ylabel="share of training (%)", xlim=(-0.5, 1.5))
+    axes.set_ylim(0, 1.08 * axes.get_ylim()[1])
+    _legend_below(axes)
 
 
 def _order(axes: Axes, figures: Figures) -> None:
@@ -92,9 +98,9 @@ def _order(axes: Axes, figures: Figures) -> None:
     labels = [names.get(one, one.removeprefix("_within_").replace("_", "\n")) for one in suffixes]
     axes.set_xticks(range(len(suffixes)), labels, fontsize=7)
     axes.axhline(0, color="black", linewidth=0.8)
-    axes.set(ylabel="rank correlation", ylim=(-1.05, 1.65))
+    axes.set(ylabel="rank correlation", ylim=(-1.05, 1.05))
     axes.set_yticks(np.linspace(-1, 1, 5))
-    axes.legend(loc="upper left")
+    _legend_below(axes)
 
 
 def _is_order(key: str) -> bool:
@@ -111,8 +117,9 @@ def _recurrence(axes: Axes, figures: Figures, contexts: Sequence[Sequence[str]])
         ["chance", *("\n".join(one).replace("second ", "second\n") for one in contexts)],
         fontsize=7,
     )
+    axes.axhline(5, color="black", linestyle=":", linewidth=0.8, label="5 %, by chance")
     axes.set(xlabel="beyond", ylabel="share (%)", ylim=(-3, 103))
-    axes.legend(loc="best")
+    _legend_below(axes)
 
 
 def _interventions(axes: Axes, figures: Figures) -> None:
@@ -124,8 +131,16 @@ def _interventions(axes: Axes, figures: Figures) -> None:
         _columns(axes, figures, keys, shift=0.2 * (place - 0.5), colour=colour, label=label)
     axes.set_xticks(range(len(kinds)), [kind.replace("_", "\n") for kind in kinds])
     axes.axhline(0, color="black", linewidth=0.8)
-    axes.set(ylabel="correlation with the prediction", ylim=(-0.5, 1.05))
-    axes.legend(loc="best")
+    axes.set(ylabel="correlation with the prediction", ylim=(-0.25, 1.05))
+    _legend_below(axes)
+
+
+def _legend_below(axes: Axes, *, columns: int = 2) -> None:
+    """Add a legend below the labels of the axis, where it hides no data."""
+    lines = max(label.get_text().count("\n") + 1 for label in axes.get_xticklabels())
+    lower = 0.06 + 0.05 * lines + (0.08 if axes.get_xlabel() else 0.0)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -lower), ncols=columns, handletextpad=0.4,
+                columnspacing=1.0, fontsize=7.5)  # fmt: skip
 
 
 def _columns(
