@@ -7,9 +7,10 @@ through a guard that it comes after. Otherwise the traced run missed a dependenc
 
 from collections.abc import Iterator
 from itertools import islice
+from random import Random
 from typing import Any, NamedTuple
 
-from quantascope.program.passes.afresh import spread
+from quantascope.program.drawn import SEED, drawn
 from quantascope.program.passes.execute import Event, Observations
 from quantascope.program.passes.validate import Declaration
 from quantascope.program.plain_run import PlainRun, Replacement
@@ -86,18 +87,19 @@ def _closed(parents: list[int]) -> tuple[int, ...]:
 def _trials(observed: Observations, quantum: int) -> Iterator[tuple[Event, Any]]:
     """Events in which a quantum runs, some of every activation, each with outputs it has on other events."""
     alike = [events for one, events in observed.by_activation.items() if quantum in dict(one.shape)]
-    outputs = list(observed.outcomes[quantum])
-    for turn, event in enumerate(_some_of_each(alike, EVENTS)):
+    outputs, draw = list(observed.outcomes[quantum]), Random(SEED)
+    for event in _some_of_each(alike, EVENTS):
         own = event.values[[index for index, _ in event.activation.shape].index(quantum)]
-        others = (outputs[(turn + step) % len(outputs)] for step in range(len(outputs)))
+        chosen = draw.sample(range(len(outputs)), min(OUTPUTS + 1, len(outputs)))
+        others = (outputs[place] for place in sorted(chosen))
         yield from ((event, other) for other in islice((one for one in others if one != own), OUTPUTS))
 
 
 def _some_of_each(groups: list[list[Event]], count: int) -> Iterator[Event]:
-    """About `number` events, equally many from each group, spread evenly over the group."""
+    """About `count` events, equally many from each group, drawn from all parts of the group."""
     each = max(2, count // len(groups))
     for events in groups:
-        yield from spread(events, each)
+        yield from drawn(events, each)
 
 
 def _changes(event: Event, run: PlainRun, recipes: Recipes) -> Iterator[Change]:
