@@ -27,6 +27,7 @@ from quantascope.program.violations import (
     ProgramRaised,
     RepeatedQuantum,
     UntracedGuard,
+    uncheckable,
 )
 from quantascope.runs.errors import message_of
 
@@ -229,10 +230,21 @@ class Tracer:
                 )
             )
 
+    def _check_readable(self, quantum: Quantum, arguments: list[Any]) -> None:
+        """Refuse an argument whose content cannot be read: a change of it would not be noticed."""
+        for place, argument in enumerate(arguments):
+            unread = self._recipes.unreadable(self._recipes.of(argument))
+            if unread is not None:
+                names = quantum.parameters.names
+                name = names[place] if place < len(names) else str(place)
+                self.refuse(uncheckable(f"as '{name}' a {unread}, whose content cannot be read", quantum.name))
+
     def _answer(self, quantum: Quantum, arguments: list[Any]) -> Any:
         """The output of a quantum's body, which must depend only on its arguments."""
         self._inside = quantum
         held = self.answers.changeable(arguments)
+        if self._recipes.has_unread and held:
+            self._check_readable(quantum, arguments)
         try:
             value = quantum.parameters.body(*arguments)
         except ProgramError:

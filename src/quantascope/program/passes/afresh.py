@@ -47,7 +47,7 @@ class Ran(NamedTuple):
 
 @dataclass(frozen=True)
 class Sample:
-    """The calls and events to repeat, drawn from all parts of the audit domain; quanta that run last come first."""
+    """The calls and events to repeat, drawn from all of the audit domain; quanta that run last come first."""
 
     asked: tuple[Asked, ...]
     events: tuple[Ran, ...]
@@ -99,14 +99,14 @@ def _raise_last(complaints: Iterable[ProgramError | None]) -> None:
 def _other_answer(quantum: Quantum, answer: Answer, recipes: Recipes) -> ProgramError | None:
     with Ambient() as ambient:
         try:
-            value, error = quantum.parameters.body(*(answer.arguments or ())), None
+            value, error = quantum.parameters.body(*answer.arguments), None
         except BaseException as caught:
             value, error = None, caught
     if ambient.found is not None:
         return _ambient(ambient.found, answer.state, quantum.name)
     if error is None and recipes.of(value) == recipes.of(answer.value):
         return None
-    given = ", ".join(map(shown, answer.arguments or ()))
+    given = ", ".join(map(shown, answer.arguments))
     alone = shown(value) if error is None else raised(error, answer.state, quantum.name).what
     return HiddenInput(
         f"finds {shown(answer.value)} for ({given}) in the program and, called alone in another process, "
