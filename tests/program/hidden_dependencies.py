@@ -409,6 +409,47 @@ def a_plan_by_input():
     return plan(lambda number: kept.update({number: number % 2}), lambda number: kept[number])
 
 
+NOTE = {}
+
+
+def remember(value):
+    NOTE["by"] = value
+    return value
+
+
+def recall(number):
+    return number // 2, NOTE["by"]
+
+
+def a_table_without_what_never_occurs():
+    """RESULT raises when an intervention gives it a combination that no input has."""
+    audit = [0, 3, 4, 7, 8, 11]
+    table = {(number // 2, number % 2): (number // 2 + number % 2) % 3 for number in audit}
+    s = Sketch(
+        STAGE=lambda position: position,
+        HALF=None,
+        FIRST=lambda cause: f"{cause}0",
+        RESULT=lambda key: table[key],
+        STOP=lambda stage: ".",
+    )
+
+    def predict(state):
+        now = s.stage(state.position)
+        with when(now, 2) as over:
+            if over:
+                return s.stop(now)
+        cause = lift(remember, s.cause(state.source))
+        with when(now, 0) as begins:
+            if begins:
+                return s.first(cause)
+        with when(now, 1) as goes_on:
+            if goes_on:
+                return s.word(cause, s.result(lift(recall, state.source)))
+        return None
+
+    return s.registry.entry(audit=audit, vocabulary=(*TOKENS, "."), end=".")(predict)
+
+
 def numbers_by_first_come():
     numbers = {}
     return memory(
@@ -511,6 +552,7 @@ HIDDEN = {
         a_cache,
         a_plan_for_the_next_token,
         a_plan_by_input,
+        a_table_without_what_never_occurs,
         numbers_by_first_come,
         early_return_by_isinstance,
         early_return_by_hasattr,

@@ -188,6 +188,25 @@ def test_interventions_find_a_dependency_by_themselves(monkeypatch):
         compile_program(program)
 
 
+def test_a_quantum_that_raises_only_after_an_intervention_is_named():
+    with pytest.raises(v.HiddenDependency) as caught:
+        compile_program(HIDDEN["a table without what never occurs"]())
+    assert "quantum RESULT, on input 0 after '00': raises KeyError at " in str(caught.value)
+    assert ": (0, 1) instead of 0 when CAUSE finds 1" in str(caught.value)
+
+
+def test_a_descendant_may_raise_after_an_intervention():
+    """RESULT looks up pairs that occur, and an intervention on CAUSE makes others; the edge is there."""
+    table = {(number % 2, number % 4): number % 4 for number in range(12)} | {(1, 0): 2}
+    s = Sketch(RESULT=lambda cause, number: table[cause, number % 4])
+
+    def say(state):
+        cause = s.cause(state.source)
+        return s.word(s.half(cause), s.result(cause, state.source))
+
+    assert "RESULT" in compile_program(s.program(say)).graph.names
+
+
 def test_a_traced_value_inside_an_opaque_object_is_refused():
     class Box:
         def __init__(self, held):

@@ -2,7 +2,8 @@
 
 On a sample of events, each quantum's output is replaced by outputs it has on other events, and the plain program
 continues. A quantum that is not a descendant must return the same value, and may start or stop running only
-through a guard that it comes after. Otherwise the traced run missed a dependency.
+through a guard that it comes after. An exception of a quantum counts as an output. Otherwise the traced run missed
+a dependency.
 """
 
 from collections.abc import Iterator
@@ -45,6 +46,12 @@ class _Absent:
 
 
 _ABSENT = _Absent()
+
+
+class _Raised(NamedTuple):
+    """What a quantum raised in place of an output."""
+
+    what: str
 
 
 class Change(NamedTuple):
@@ -106,6 +113,8 @@ def _changes(event: Event, run: PlainRun, recipes: Recipes) -> Iterator[Change]:
     """The quanta whose output or activity differs."""
     before = {index: value for (index, _), value in zip(event.activation.shape, event.values, strict=True)}
     after = dict(zip(run.calls, run.values, strict=True))
+    if run.failed is not None and run.failure is not None:
+        after[run.failed] = _Raised(run.failure.what)
     for quantum in {**before, **after}:
         change = Change(quantum, before.get(quantum, _ABSENT), after.get(quantum, _ABSENT))
         if run.failure is not None and change.after is _ABSENT:
@@ -116,8 +125,9 @@ def _changes(event: Event, run: PlainRun, recipes: Recipes) -> Iterator[Change]:
 
 def _complaint(names: tuple[str, ...], event: Event, replacement: Replacement, change: Change) -> HiddenDependency:
     cause = names[replacement.quantum]
+    after = change.after.what if isinstance(change.after, _Raised) else f"finds {shown(change.after)}"
     return HiddenDependency(
-        f"finds {shown(change.after)} instead of {shown(change.before)} when {cause} finds "
+        f"{after} instead of {shown(change.before)} when {cause} finds "
         f"{shown(replacement.value)}, although no value and no open guard leads from {cause} to it",
         f"pass it a value of {cause}, or call it under a guard on one; use no memory between quanta",
         quantum=names[change.quantum],
