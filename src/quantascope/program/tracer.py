@@ -29,7 +29,7 @@ from quantascope.program.violations import (
     UntracedGuard,
     uncheckable,
 )
-from quantascope.runs.errors import message_of
+from quantascope.runs.errors import described, message_of
 
 
 @no_type_check
@@ -281,7 +281,7 @@ def raised(error: BaseException, state: State, quantum: str | None) -> ProgramRa
     complaint = message_of(error)
     traced = quantum is None and (Traced.__name__ in complaint or _meets_traced(error))
     return ProgramRaised(
-        f"raises {type(error).__name__} at {place_of(error)}: {complaint}",
+        f"raises {described(error, f' at {place_of(error)}')}",
         "write lift(function, value) for a function that needs a plain value, or move it into a quantum"
         if traced
         else "fix it, or leave this input out of the audit domain",
