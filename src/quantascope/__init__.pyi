@@ -18,6 +18,7 @@ from quantascope.models.hugging_face import adapt as adapt
 from quantascope.models.residual import ResidualModel as ResidualModel
 from quantascope.program import Registry as Registry
 from quantascope.program import compile_program as compile_program
+from quantascope.program import lift as lift
 from quantascope.program import when as when
 from quantascope.qmodel import QModel as QModel
 from quantascope.quanta.properties import Properties as Properties

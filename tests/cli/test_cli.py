@@ -23,6 +23,8 @@ from quantascope.claims.result import Result
 from quantascope.claims.scoreboard import Verdict
 from quantascope.cli.compute import Compute
 from quantascope.cli.main import _parse, main
+from quantascope.cli.programs import compile as compile_command
+from quantascope.programs import BUILT_IN, find_program
 
 ROOT = Path(__file__).parents[2]
 TINY = [
@@ -451,13 +453,25 @@ def test_a_faulty_program_is_told_in_one_line(program, failing, change, says):
     assert says in failing("compile", str(program))
 
 
+def test_the_help_of_compile_lists_every_program_by_a_name_that_compiles():
+    text = " ".join((compile_command.__doc__ or "").split())
+    assert all(name in text for name in BUILT_IN)
+    for entry in ("wrong", "steps", "incomplete"):
+        assert f":{entry}" in text
+        assert find_program(f"mistaken_inflection:{entry}").name == "predict"
+
+
 def test_a_program_that_cannot_be_found_is_named(program, failing, tmp_path):
     assert "there is no program file nowhere.py" in failing("compile", "nowhere.py")
     assert "there is no program 'klingon'; give a file FILE.py, or one of english" in failing("compile", "klingon")
+    says = "has 3 entries, wrong, steps, incomplete; name one of them, as in mistaken_inflection:wrong"
+    assert says in failing("compile", "mistaken_inflection")
     assert "has no entry 'no'; its entries are: predict" in failing("compile", f"{program}:no")
     twice = PROGRAM + "\n\nother = registry.entry(audit=[1], vocabulary=['.'], end='.')(lambda state: end(1))\n"
     program.write_text(twice)
-    assert "has 2 entries; name one of them, as in parity.py:predict" in failing("compile", str(program))
+    assert "has 2 entries, predict, other; name one of them, as in parity.py:predict" in failing(
+        "compile", str(program)
+    )
     program.write_text(PROGRAM)
     assert "end it in .png, .svg, .pdf" in failing(
         "compile", str(program), "--figure", str(tmp_path / "graph.gif")

@@ -4,12 +4,14 @@ Most programs write one token from what HALF finds of CAUSE and what RESULT find
 given the input and something that CAUSE decides in a way that no traced value and no open guard shows.
 """
 
+import mmap
 import operator
+import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 
@@ -284,6 +286,57 @@ def a_stack_that_a_quantum_changes():
     return argument(Stack, lambda kept, value: kept.held.append(value), lambda kept: kept.held[-1])
 
 
+def a_memory_map():
+    return shared(
+        mmap.mmap(-1, 16),
+        lambda kept, number: kept.__setitem__(number, number % 2),
+        lambda kept, number: kept[number],
+    )
+
+
+def a_thread_local():
+    return shared(
+        threading.local(), lambda here, number: setattr(here, "by", number % 2), lambda here, number: here.by
+    )
+
+
+def a_thread_local_inside_an_object():
+    return shared(
+        {"log": SimpleNamespace(kept=[threading.local()])},
+        lambda given, number: setattr(given["log"].kept[0], "by", number % 2),
+        lambda given, number: given["log"].kept[0].by,
+    )
+
+
+def shared(thing, store, read):
+    """CAUSE and RESULT are given one thing whose content cannot be read; CAUSE stores in it by input."""
+    s = Sketch(
+        CAUSE=lambda number, thing: store(thing, number) or number % 2,
+        RESULT=lambda number, thing: (number // 2 + read(thing, number)) % 3,
+    )
+
+    def say(state):
+        found = s.cause(state.source, thing)
+        return s.word(s.half(found), s.result(state.source, thing))
+
+    return s.program(say)
+
+
+def a_view_of_a_dictionary():
+    kept = {}
+    view = MappingProxyType(kept)
+    s = Sketch(
+        CAUSE=lambda number: kept.update({number: number % 2}) or number % 2,
+        RESULT=lambda number, view: (number // 2 + view[number]) % 3,
+    )
+
+    def say(state):
+        cause = s.cause(state.source)
+        return s.word(s.half(cause), s.result(state.source, view))
+
+    return s.program(say)
+
+
 def memory(store, read, audit=range(12)):
     """CAUSE stores in something global, and RESULT reads it."""
     s = Sketch(
@@ -354,6 +407,47 @@ def a_plan_for_the_next_token():
 def a_plan_by_input():
     kept = {}
     return plan(lambda number: kept.update({number: number % 2}), lambda number: kept[number])
+
+
+NOTE = {}
+
+
+def remember(value):
+    NOTE["by"] = value
+    return value
+
+
+def recall(number):
+    return number // 2, NOTE["by"]
+
+
+def a_table_without_what_never_occurs():
+    """RESULT raises when an intervention gives it a combination that no input has."""
+    audit = [0, 3, 4, 7, 8, 11]
+    table = {(number // 2, number % 2): (number // 2 + number % 2) % 3 for number in audit}
+    s = Sketch(
+        STAGE=lambda position: position,
+        HALF=None,
+        FIRST=lambda cause: f"{cause}0",
+        RESULT=lambda key: table[key],
+        STOP=lambda stage: ".",
+    )
+
+    def predict(state):
+        now = s.stage(state.position)
+        with when(now, 2) as over:
+            if over:
+                return s.stop(now)
+        cause = lift(remember, s.cause(state.source))
+        with when(now, 0) as begins:
+            if begins:
+                return s.first(cause)
+        with when(now, 1) as goes_on:
+            if goes_on:
+                return s.word(cause, s.result(lift(recall, state.source)))
+        return None
+
+    return s.registry.entry(audit=audit, vocabulary=(*TOKENS, "."), end=".")(predict)
 
 
 def numbers_by_first_come():
@@ -449,11 +543,16 @@ HIDDEN = {
         the_inside_of_a_value,
         a_deque_that_a_quantum_changes,
         a_stack_that_a_quantum_changes,
+        a_memory_map,
+        a_thread_local,
+        a_thread_local_inside_an_object,
+        a_view_of_a_dictionary,
         a_global,
         a_global_by_input,
         a_cache,
         a_plan_for_the_next_token,
         a_plan_by_input,
+        a_table_without_what_never_occurs,
         numbers_by_first_come,
         early_return_by_isinstance,
         early_return_by_hasattr,

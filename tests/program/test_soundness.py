@@ -2,11 +2,15 @@
 
 import importlib.util
 import os
+import sqlite3
 import sys
+import tempfile
+import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hidden_dependencies import HIDDEN, Sketch
+from hidden_dependencies import HIDDEN, Sketch, shared
 
 from quantascope.program import compile_program, lift, when
 from quantascope.program import violations as v
@@ -14,7 +18,7 @@ from quantascope.programs import find_program
 
 REFUSALS = (
     v.ChangedArgument, v.CrossedGuards, v.EscapedChoice, v.EscapedValue, v.HiddenDependency, v.HiddenInput,
-    v.NotDeterministic,
+    v.NotDeterministic, v.UncheckableArgument,
 )  # fmt: skip
 WRITTEN = sorted((Path(__file__).parent / "written").glob("*.py"))
 
@@ -43,6 +47,62 @@ def test_a_sound_program_has_the_graph_that_was_derived_by_hand(file):
     )
     assert set(compiled.passed_guards) == getattr(module, "PASSED", set())
     assert [" ".join(tokens) for tokens in compiled.trace(module.WRITES).written()] == [*module.WRITES.values()]
+
+
+def test_an_argument_that_cannot_be_read_is_refused_by_name():
+    s = Sketch(RESULT=lambda number, table: number % 3)
+    for held, kind in [(threading.local(), "_local"), ({"a": [threading.Lock()]}, "lock"), (iter(()), None)]:
+
+        def say(state, held=held):
+            cause = s.cause(state.source)
+            return s.word(s.half(cause), s.result(state.source, held))
+
+        if kind is None:
+            assert compile_program(s.program(say)).audited == 24
+            continue
+        with pytest.raises(v.UncheckableArgument) as caught:
+            compile_program(s.program(say))
+        says = f"quantum RESULT, on input 0: is given as 'table' a {kind}, whose content cannot be read"
+        assert says in str(caught.value)
+
+
+def test_a_plan_in_a_database_is_refused():
+    with closing(sqlite3.connect(":memory:", check_same_thread=False)) as database:
+        database.execute("create table plan (number integer primary key, cause integer)")
+        program = shared(
+            database,
+            lambda plan, n: plan.execute("insert or replace into plan values (?, ?)", (n, n % 2)) and None,
+            lambda plan, n: plan.execute("select cause from plan where number = ?", (n,)).fetchone()[0],
+        )
+        with pytest.raises(v.UncheckableArgument, match="a Connection, whose content cannot be read"):
+            compile_program(program)
+
+
+def test_a_plan_in_an_open_file_is_refused():
+    def store(pad, number):
+        pad.seek(number)
+        pad.write(str(number % 2))
+
+    def read(pad, number):
+        pad.seek(number)
+        return int(pad.read(1))
+
+    with tempfile.TemporaryFile("w+") as pad:
+        program = shared(pad, store, read)
+        with pytest.raises(v.UncheckableArgument, match="a TextIOWrapper, whose content cannot be read"):
+            compile_program(program)
+
+
+def test_an_argument_that_cannot_be_copied_is_refused():
+    class Table(dict):
+        def __deepcopy__(self, memo):
+            raise ValueError("only one")
+
+    s, table = Sketch(RESULT=lambda number, table: number % 3), Table()
+    with pytest.raises(v.UncheckableArgument, match=r"that cannot be copied \(ValueError: only one\), so"):
+        compile_program(
+            s.program(lambda state: s.word(s.half(s.cause(state.source)), s.result(state.source, table)))
+        )
 
 
 PROGRAM = """
@@ -126,6 +186,25 @@ def test_interventions_find_a_dependency_by_themselves(monkeypatch):
     monkeypatch.setattr("quantascope.program.compile.check_interventions", lambda *_: None)
     with pytest.raises(v.HiddenInput, match="RESULT"):
         compile_program(program)
+
+
+def test_a_quantum_that_raises_only_after_an_intervention_is_named():
+    with pytest.raises(v.HiddenDependency) as caught:
+        compile_program(HIDDEN["a table without what never occurs"]())
+    assert "quantum RESULT, on input 0 after '00': raises KeyError at " in str(caught.value)
+    assert ": (0, 1) instead of 0 when CAUSE finds 1" in str(caught.value)
+
+
+def test_a_descendant_may_raise_after_an_intervention():
+    """RESULT looks up pairs that occur, and an intervention on CAUSE makes others; the edge is there."""
+    table = {(number % 2, number % 4): number % 4 for number in range(12)} | {(1, 0): 2}
+    s = Sketch(RESULT=lambda cause, number: table[cause, number % 4])
+
+    def say(state):
+        cause = s.cause(state.source)
+        return s.word(s.half(cause), s.result(cause, state.source))
+
+    assert "RESULT" in compile_program(s.program(say)).graph.names
 
 
 def test_a_traced_value_inside_an_opaque_object_is_refused():

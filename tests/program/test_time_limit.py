@@ -155,7 +155,7 @@ def test_imports_of_a_file_are_progress(write, tmp_path, monkeypatch):
         ("os.kill(os.getpid(), 9)", "ends its process by SIGKILL"),
         ("sys.exit(3)", "SystemExit at mine.py:11: 3"),
         ("raise KeyboardInterrupt", "KeyboardInterrupt at mine.py:11"),
-        ("[0] * 10**10", "MemoryError at mine.py:11"),
+        ("[0] * 10**10", "MemoryError at mine.py:11; fix "),
     ],
 )
 def test_a_crash_is_told_with_its_input(write, capsys, crash, says):

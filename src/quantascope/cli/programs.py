@@ -20,7 +20,7 @@ def compile(
 
     Args:
         program: FILE.py, FILE.py:entry, or a program that ships with quantascope: english, french, addition,
-            roman, clock.
+            roman, clock, inflection, mistaken_inflection:wrong, :steps or :incomplete.
         figure: Draw the graph into this file (png, svg or pdf); its folder must exist.
         json: Print quanta, edges and levels as JSON.
     """

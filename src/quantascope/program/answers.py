@@ -2,12 +2,15 @@
 
 from copy import deepcopy
 from enum import Enum
+from types import MappingProxyType
 from typing import Any, NamedTuple, no_type_check
 
 from quantascope.program.recipes import Recipes
 from quantascope.program.registry import Quantum
 from quantascope.program.state import State, shown
-from quantascope.program.violations import HiddenInput, ProgramError, uncountable
+from quantascope.program.tables import LARGE
+from quantascope.program.violations import HiddenInput, ProgramError, uncheckable, uncountable
+from quantascope.runs.errors import described
 
 _CONTENTS = object()
 _COUNTABLE = frozenset((int, str, bool, bytes, type(None)))
@@ -15,9 +18,9 @@ _FIXED = (int, str, bool, float, complex, bytes, type(None))
 
 
 class Answer(NamedTuple):
-    """The arguments (None if they are not kept), the output, and the first state on which both were seen."""
+    """The arguments, the output, and the first state on which both were seen."""
 
-    arguments: tuple[Any, ...] | None
+    arguments: tuple[Any, ...]
     value: Any
     state: State
 
@@ -32,10 +35,8 @@ class Answers:
         self._fixed = set(_FIXED)
 
     def of(self, quantum: int) -> list[Answer]:
-        """The distinct answers of a quantum whose arguments are kept."""
-        return [
-            answer for key, answer in self._known.items() if key[0] == quantum and answer.arguments is not None
-        ]
+        """The distinct answers of a quantum."""
+        return [answer for key, answer in self._known.items() if key[0] == quantum]
 
     def changeable(self, arguments: list[Any]) -> tuple[int, ...]:
         """The contents of the mutable arguments, to be compared after the quantum has run."""
@@ -54,10 +55,13 @@ class Answers:
         key = quantum.index, *given
         before = self._known.get(key)
         if before is None:
-            kept = self._copied(arguments) if changeable else tuple(arguments)
+            try:
+                kept = self._copied(arguments) if changeable else tuple(arguments)
+            except Exception as error:
+                return uncheckable(f"arguments that cannot be copied ({described(error)})", quantum.name)
             self._known[key] = Answer(kept, value, state)
             return None
-        if before.value == value or not (changeable or self._is_same(before.arguments or (), arguments)):
+        if before.value == value or not (changeable or self._is_same(before.arguments, arguments)):
             return None
         if equals_only_itself(before.value) and equals_only_itself(value):
             return uncountable(value, quantum.name)
@@ -82,12 +86,34 @@ class Answers:
         """Whether arguments have the same content and types: 1 and True are equal but not the same."""
         return [*map(self._recipes.of, one)] == [*map(self._recipes.of, other)]
 
-    def _copied(self, arguments: list[Any]) -> tuple[Any, ...] | None:
+    def _copied(self, arguments: list[Any]) -> tuple[Any, ...]:
         """A copy of the arguments as they are now; large tables are not copied."""
-        try:
-            return tuple(deepcopy(arguments, dict(self._recipes.large_tables())))
-        except Exception:
-            return None
+        memo = _Memo(self._recipes)
+        return tuple([_copy(one, memo) for one in arguments])
+
+
+@no_type_check
+class _Memo(dict):
+    """The memo of a deep copy in which large tables, and what is known by identity, stand for themselves."""
+
+    def __init__(self, recipes: Recipes) -> None:
+        super().__init__()
+        self._recipes = recipes
+
+    def get(self, address: int, default: Any = None) -> Any:
+        """The copy of the object at an address, if there is one."""
+        copied = super().get(address, default)
+        if copied is not default:
+            return copied
+        shared = self._recipes.uncopied(address)
+        return default if shared is None else shared
+
+
+def _copy(value: Any, memo: _Memo) -> Any:
+    """A deep copy, also of a read-only view of a dictionary."""
+    if type(value) is MappingProxyType and len(value) < LARGE:
+        return MappingProxyType(deepcopy(dict(value), memo))
+    return value if type(value) is MappingProxyType else deepcopy(value, memo)
 
 
 @no_type_check

@@ -21,18 +21,22 @@ class PlainRun:
 
     def __init__(self, program: Program, state: State, replace: Replacement | None = None) -> None:
         self._replace = replace
-        self._raised_in: str | None = None
+        self._raised: tuple[Quantum, BaseException] | None = None
         self.calls: list[int] = []
         self.values: list[Any] = []
         self.result: Any = None
         self.failure: ProgramError | None = None
+        self.failed: int | None = None
+        """The quantum whose exception is the failure."""
         before = CURRENT.set(self)
         try:
             self.result = program.entry(state)
         except ProgramError as error:
             self.failure = error.on(state)
         except BaseException as error:
-            self.failure = raised(error, state, self._raised_in)
+            quantum = self._raised[0] if self._raised is not None and self._raised[1] is error else None
+            self.failure = raised(error, state, quantum.name if quantum else None)
+            self.failed = quantum.index if quantum else None
         finally:
             CURRENT.reset(before)
 
@@ -40,8 +44,8 @@ class PlainRun:
         """Record an output, or its replacement."""
         try:
             value = quantum.parameters.body(*values)
-        except BaseException:
-            self._raised_in = quantum.name
+        except BaseException as error:
+            self._raised = quantum, error
             raise
         if self._replace is not None and self._replace.quantum == quantum.index:
             value = self._replace.value

@@ -6,16 +6,26 @@ of the same quanta and of the input. Each distinct recipe gets one number, so th
 compare.
 
 Plain values are compared by content and type: containers and objects by their parts, functions by code, defaults,
-attributes and closure. A value whose content cannot be read, such as a generator, is compared by identity.
+attributes and closure. A value whose content cannot be read, such as a generator or an open file, is compared by
+identity, and what holds one is noted.
 """
 
 import copyreg
+import re
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from enum import Enum
-from types import BuiltinMethodType, CodeType, FunctionType, MethodType, MethodWrapperType, ModuleType
+from types import (
+    BuiltinMethodType,
+    CodeType,
+    FunctionType,
+    MappingProxyType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+)
 from typing import Any, NoReturn, no_type_check
 
 from quantascope.program.registry import Program, Quantum, Registry
@@ -25,10 +35,13 @@ from quantascope.program.traced import Traced, refuse_use
 _SCALARS = frozenset((int, str, bool, type(None)))
 _CONSTANTS = frozenset((bytes, complex, type(...), type(NotImplemented), CodeType, range))
 _ITERABLES = frozenset((tuple, list))
+_MAPPINGS = frozenset((dict, MappingProxyType))
 _OPENED = (tuple, list, dict, slice)
 """Containers in a quantum's arguments that are searched for traced values; dataclasses are searched too."""
 _KNOWN_BY_IDENTITY = (Enum, type, ModuleType, Quantum, Registry, Program)
 _CONSTANT, _RESULT, _IDENTITY, _CYCLE = "constant", "result", "identity", "cycle"
+_BY_NAME = ("by name",)
+"""The content of a global that pickles as its name, such as a ufunc."""
 
 
 @no_type_check
@@ -41,6 +54,11 @@ class Recipes:
         self._tables = Tables()
         self._open: dict[int, int] = {}
         self._closed_to_tracing = 0
+        self._unread: dict[int, tuple[int, Any]] = {}
+        self._holding: dict[int, Any] = {}
+        self._met: list[Any] = []
+        self.has_unread = False
+        """Whether some value so far could not be read."""
         self.looked_inside = 0
         """Number of parts of mutable plain values that were inspected."""
 
@@ -67,9 +85,13 @@ class Recipes:
         """The type of the value, if the recipe identifies it by identity only."""
         return next((type(one).__name__ for number, one in self._known.values() if number == recipe), None)
 
-    def large_tables(self) -> dict[int, Any]:
-        """The large containers that are compared by identity, by address."""
-        return self._tables.all()
+    def unreadable(self, recipe: int) -> str | None:
+        """The type of a part of a plain value, or of the value itself, whose content cannot be read."""
+        return type(self._holding[recipe]).__name__ if recipe in self._holding else None
+
+    def uncopied(self, address: int) -> Any:
+        """The object at an address if copies share it: a large container, or what is known by identity."""
+        return self._known[address][1] if address in self._known else self._tables.at(address)
 
     def _number(self, key: tuple[Any, ...]) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
@@ -79,8 +101,10 @@ class Recipes:
             return self._identity(value)
         number = self._tables.find(value)
         if number is not None:
-            return number
-        before = self.looked_inside
+            return self._noted(number)
+        if id(value) in self._unread:
+            return self._noted(self._unread[id(value)][0])
+        before, met = self.looked_inside, len(self._met)
         self.looked_inside += 1
         if id(value) in self._open:
             return self._number((_CYCLE, len(self._open) - self._open[id(value)]))
@@ -89,8 +113,24 @@ class Recipes:
             key = self._content(value)
         finally:
             del self._open[id(value)]
-        number = self._identity(value) if key is None else self._number(key)
+        if key is None:
+            number = self._number((_IDENTITY, id(value)))
+            self._unread[id(value)] = number, value
+            self._met.append(value)
+            self.has_unread = True
+        else:
+            number = self._identity(value) if key is _BY_NAME else self._number(key)
+        if len(self._met) > met:
+            self._holding[number] = self._met[-1]
+        if not self._open:
+            self._met.clear()
         self._tables.keep(value, number, self.looked_inside - before)
+        return number
+
+    def _noted(self, number: int) -> int:
+        """The same number; what holds it holds its unreadable part too."""
+        if self._open and number in self._holding:
+            self._met.append(self._holding[number])
         return number
 
     def _identity(self, value: Any) -> int:
@@ -115,7 +155,7 @@ class Recipes:
         if kind in _ITERABLES or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
             self.looked_inside += len(value)
             return kind, *map(self.of, value)
-        if kind is dict:
+        if kind in _MAPPINGS:
             self.looked_inside += len(value)
             return kind, *map(self.of, value), *map(self.of, value.values())
         if kind is defaultdict and value.default_factory is not None:
@@ -147,8 +187,10 @@ class Recipes:
             return kind, self.of(value.__func__), self.of(value.__self__)
         if kind in (BuiltinMethodType, MethodWrapperType):
             return kind, value.__qualname__, self.of(value.__self__)
+        if kind is re.Match:
+            return kind, *map(self.of, (value.re, value.string, value.pos, value.endpos, value.regs))
         parts = _reduced(value)
-        return None if parts is None else (kind, *map(self.of, parts))
+        return parts if parts is None or parts is _BY_NAME else (kind, *map(self.of, parts))
 
     def _function(self, function: FunctionType) -> tuple[Any, ...]:
         parts = function.__defaults__, function.__kwdefaults__, vars(function), *_closure(function)
@@ -169,7 +211,7 @@ def _is_of_module(value: Any) -> bool:
 
 
 def _reduced(value: Any) -> tuple[Any, ...] | None:
-    """The parts of an object according to its `__reduce_ex__`; None if it has none."""
+    """The parts of an object according to its `__reduce_ex__`, or `_BY_NAME`; None if it has none."""
     reduce = copyreg.dispatch_table.get(type(value))
     try:
         with warnings.catch_warnings():
@@ -178,7 +220,7 @@ def _reduced(value: Any) -> tuple[Any, ...] | None:
     except Exception:
         return None
     if not isinstance(parts, tuple):
-        return None  # a global, known by its name
+        return _BY_NAME
     whole: list[Any] = [*parts, None, None, None]
     make, given, state, items, pairs = whole[:5]
     return make, given, state, tuple(items or ()), tuple(pairs or ())

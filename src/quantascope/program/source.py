@@ -20,7 +20,7 @@ from urllib.parse import quote, unquote
 from quantascope.program.place import place_of
 from quantascope.program.registry import Program
 from quantascope.program.violations import InvalidEntry, NeverEnds, ProgramCrashed
-from quantascope.runs.errors import QuantascopeError, message_of
+from quantascope.runs.errors import QuantascopeError, described
 from quantascope.runs.isolation import Crashed, Ended, Progress, TimedOut, run_isolated, time_limit
 from quantascope.runs.isolation.run import TIME_LIMIT
 
@@ -154,19 +154,19 @@ def run_file(file: Path, text: bytes) -> ModuleType:
 def _unimportable(file: Path, error: BaseException) -> InvalidEntry:
     # A syntax error already names its line.
     where = "" if isinstance(error, SyntaxError) else f" at {place_of(error)}"
-    what = f"{type(error).__name__}{where}: {message_of(error)}"
-    return InvalidEntry(f"{file} cannot be imported: {what}", "fix the file")
+    return InvalidEntry(f"{file} cannot be imported: {described(error, where)}", "fix the file")
 
 
-def program_in(module: ModuleType, entry: str | None) -> Program:
-    """The program of a module with the given entry name, or its only program."""
+def program_in(module: ModuleType, entry: str | None, name: str | None = None) -> Program:
+    """The program of a module with the given entry name, or its only program; errors call the module `name`."""
     programs = {name: value for name, value in vars(module).items() if isinstance(value, Program)}
-    file, known = Path(module.__file__ or module.__name__).name, ", ".join(programs) or "none"
+    file, known = name or Path(module.__file__ or module.__name__).name, ", ".join(programs) or "none"
     if not programs:
         raise InvalidEntry(f"{file} has no entry", "declare one with @registry.entry(…)")
     if entry is None and len(set(programs.values())) > 1:
         raise InvalidEntry(
-            f"{file} has {len(programs)} entries", f"name one of them, as in {file}:{next(iter(programs))}"
+            f"{file} has {len(programs)} entries, {known}",
+            f"name one of them, as in {file}:{next(iter(programs))}",
         )
     if entry is not None and entry not in programs:
         raise InvalidEntry(f"{file} has no entry '{entry}'", f"its entries are: {known}")

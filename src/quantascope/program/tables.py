@@ -36,9 +36,10 @@ class Tables:
             self._kept.pop(next(iter(self._kept)))
         self._kept[id(table)] = [table, _length(table), int(parts * _USES_PER_PART), found]
 
-    def all(self) -> dict[int, Any]:
-        """Every cached container, by address."""
-        return {address: known[0] for address, known in self._kept.items()}
+    def at(self, address: int) -> Any:
+        """The cached container at an address, or None."""
+        known = self._kept.get(address)
+        return None if known is None else known[0]
 
 
 @no_type_check

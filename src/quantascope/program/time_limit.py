@@ -8,7 +8,7 @@ from quantascope.program.place import is_in_program, place_of
 from quantascope.program.registry import Program, Quantum
 from quantascope.program.state import State
 from quantascope.program.violations import NeverEnds, ProgramCrashed, ProgramError, ProgramRaised
-from quantascope.runs.errors import QuantascopeError, message_of
+from quantascope.runs.errors import QuantascopeError, described
 from quantascope.runs.isolation import Ended, Frame, Progress, TimedOut, run_isolated, time_limit
 from quantascope.runs.isolation.run import TIME_LIMIT
 
@@ -49,7 +49,7 @@ def run_program(
             if not is_in_program(error):
                 raise
             raise ProgramRaised(
-                f"raises {type(error).__name__} at {place_of(error)}: {message_of(error)}",
+                f"raises {described(error, f' at {place_of(error)}')}",
                 "fix it, or leave this input out of the audit domain",
                 state=_state(sources, progress.read()[1]),
             ) from error

@@ -27,8 +27,9 @@ from quantascope.program.violations import (
     ProgramRaised,
     RepeatedQuantum,
     UntracedGuard,
+    uncheckable,
 )
-from quantascope.runs.errors import message_of
+from quantascope.runs.errors import described, message_of
 
 
 @no_type_check
@@ -229,10 +230,21 @@ class Tracer:
                 )
             )
 
+    def _check_readable(self, quantum: Quantum, arguments: list[Any]) -> None:
+        """Refuse an argument whose content cannot be read: a change of it would not be noticed."""
+        for place, argument in enumerate(arguments):
+            unread = self._recipes.unreadable(self._recipes.of(argument))
+            if unread is not None:
+                names = quantum.parameters.names
+                name = names[place] if place < len(names) else str(place)
+                self.refuse(uncheckable(f"as '{name}' a {unread}, whose content cannot be read", quantum.name))
+
     def _answer(self, quantum: Quantum, arguments: list[Any]) -> Any:
         """The output of a quantum's body, which must depend only on its arguments."""
         self._inside = quantum
         held = self.answers.changeable(arguments)
+        if self._recipes.has_unread and held:
+            self._check_readable(quantum, arguments)
         try:
             value = quantum.parameters.body(*arguments)
         except ProgramError:
@@ -269,7 +281,7 @@ def raised(error: BaseException, state: State, quantum: str | None) -> ProgramRa
     complaint = message_of(error)
     traced = quantum is None and (Traced.__name__ in complaint or _meets_traced(error))
     return ProgramRaised(
-        f"raises {type(error).__name__} at {place_of(error)}: {complaint}",
+        f"raises {described(error, f' at {place_of(error)}')}",
         "write lift(function, value) for a function that needs a plain value, or move it into a quantum"
         if traced
         else "fix it, or leave this input out of the audit domain",

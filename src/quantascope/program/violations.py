@@ -82,6 +82,10 @@ class ChangedArgument(ProgramError):
     """A quantum that changes its arguments."""
 
 
+class UncheckableArgument(ProgramError):
+    """An argument of a quantum that cannot be read, copied or sent to another process, and so not be checked."""
+
+
 class NestedQuantum(ProgramError):
     """A quantum called in the body of another, where its dependencies are not tracked."""
 
@@ -173,6 +177,16 @@ def uncountable(value: Any, quantum: str, state: Any = None) -> UnhashableOutput
     return UnhashableOutput(
         f"returns {what}, which cannot be hashed or compared",
         "return a number, string, tuple, enum or frozen dataclass",
+        quantum=quantum,
+        state=state,
+    )
+
+
+def uncheckable(what: str, quantum: str, state: Any = None) -> UncheckableArgument:
+    """The error for an argument of which the compiler cannot check that nothing is hidden in it."""
+    return UncheckableArgument(
+        f"is given {what}, so that a hidden dependency would not be noticed",
+        "pass it the values that it needs: numbers, strings, tuples, tables",
         quantum=quantum,
         state=state,
     )

@@ -27,7 +27,8 @@ def find_program(where: str) -> Program:
     'predict'
     """
     module, entry = _module(where)
-    return program_in(module, entry)
+    name = split_entry(where)[0]
+    return program_in(module, entry, name if name in BUILT_IN else None)
 
 
 def find_task(where: str) -> SequenceTask:

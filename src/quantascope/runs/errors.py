@@ -93,6 +93,16 @@ def one_line(text: str, longest: int = LONGEST_MESSAGE) -> str:
     return line if max(len(line), len(text)) <= longest else f"{line[: longest - 1]}…"
 
 
+def described(error: BaseException, where: str = "") -> str:
+    """The class of any exception, where it was raised, and its message if it has one.
+
+    >>> described(ValueError("no number"), " at mine.py:3"), described(MemoryError())
+    ('ValueError at mine.py:3: no number', 'MemoryError')
+    """
+    message = message_of(error)
+    return f"{type(error).__name__}{where}{': ' * bool(message)}{message}"
+
+
 def message_of(error: BaseException) -> str:
     """The message of any exception in one line, whatever its own `__str__` does."""
     try:

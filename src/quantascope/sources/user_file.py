@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from quantascope.program.source import load_module, split_entry
 from quantascope.programs import is_built_in
-from quantascope.runs.errors import InvalidConfig, QuantascopeError, RunMismatch, message_of
+from quantascope.runs.errors import InvalidConfig, QuantascopeError, RunMismatch, described
 from quantascope.runs.files import write_bytes
 from quantascope.runs.run_directory import RunDirectory
 
@@ -80,4 +80,4 @@ def call_named(where: str, function: Callable[..., T], *arguments: Any) -> T:
     except QuantascopeError:
         raise
     except Exception as error:
-        raise InvalidConfig(f"{where} raises {type(error).__name__}: {message_of(error)}; fix the file") from error
+        raise InvalidConfig(f"{where} raises {described(error)}; fix the file") from error

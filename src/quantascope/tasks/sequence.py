@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from quantascope.quanta.properties import Properties
-from quantascope.runs.errors import InvalidConfig, QuantascopeError, message_of, one_line
+from quantascope.runs.errors import InvalidConfig, QuantascopeError, described, one_line
 from quantascope.runs.isolation import Ended, Progress, run_isolated, time_limit
 from quantascope.tasks.packaged import PackagedData
 from quantascope.tasks.task import Roles
@@ -139,9 +139,7 @@ class SequenceTask:
             except QuantascopeError:
                 raise
             except Exception as error:
-                raise InvalidConfig(
-                    f"'{text}' is not a valid input ({type(error).__name__}: {message_of(error)}); give another"
-                ) from error
+                raise InvalidConfig(f"'{text}' is not a valid input ({described(error)}); give another") from error
         self.prompt_tokens(source)
         return source
 
@@ -251,8 +249,7 @@ def _run_part(
             except QuantascopeError:
                 raise
             except BaseException as error:
-                raised = f"{type(error).__name__}: {message_of(error)}"
-                raise InvalidConfig(f"{what(number)} raises {raised}; fix the task") from error
+                raise InvalidConfig(f"{what(number)} raises {described(error)}; fix the task") from error
         return found
 
     try:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from quantascope.program.ambient import Ambient
 from quantascope.program.answers import Answer
+from quantascope.program.drawn import drawn
 from quantascope.program.passes.execute import Observations
 from quantascope.program.plain_run import PlainRun
 from quantascope.program.recipes import Recipes
@@ -46,7 +47,7 @@ class Ran(NamedTuple):
 
 @dataclass(frozen=True)
 class Sample:
-    """The calls and events to repeat, spread evenly over the audit domain; the quanta that run last come first."""
+    """The calls and events to repeat, drawn from all of the audit domain; quanta that run last come first."""
 
     asked: tuple[Asked, ...]
     events: tuple[Ran, ...]
@@ -56,26 +57,16 @@ class Sample:
         """A sample of calls and events that can be sent between processes."""
         events = [
             Ran(event.state, tuple(quantum for quantum, _ in event.activation.shape), event.values, event.token)
-            for event in spread(observed.events, EVENTS)
+            for event in drawn(observed.events, EVENTS)
         ]
         order = dict.fromkeys(quantum for one in observed.activations for quantum, _ in one.shape)
-        asked = [Asked(quantum, tuple(spread(observed.answers.of(quantum), ANSWERS)[::-1])) for quantum in order]
+        asked = [Asked(quantum, tuple(drawn(observed.answers.of(quantum), ANSWERS)[::-1])) for quantum in order]
         return cls(tuple(reversed(asked)), tuple(reversed(events))).where(can_be_sent)
 
     def where(self, holds: Callable[[Any], bool]) -> "Sample":
         """The part of the sample for which the predicate holds."""
         asked = (Asked(quantum, tuple(_where(holds, answers))) for quantum, answers in self.asked)
         return Sample(tuple(asked), tuple(_where(holds, self.events)))
-
-
-def spread(items: Iterable[Any], count: int) -> list[Any]:
-    """At most `number` of the items, spread evenly.
-
-    >>> spread(range(10), 4)
-    [0, 3, 6, 9]
-    """
-    items = list(items)
-    return items[:: max(1, -(-len(items) // count))]
 
 
 def _where(holds: Callable[[Any], bool], items: Iterable[T]) -> list[T]:
@@ -108,14 +99,14 @@ def _raise_last(complaints: Iterable[ProgramError | None]) -> None:
 def _other_answer(quantum: Quantum, answer: Answer, recipes: Recipes) -> ProgramError | None:
     with Ambient() as ambient:
         try:
-            value, error = quantum.parameters.body(*(answer.arguments or ())), None
+            value, error = quantum.parameters.body(*answer.arguments), None
         except BaseException as caught:
             value, error = None, caught
     if ambient.found is not None:
         return _ambient(ambient.found, answer.state, quantum.name)
     if error is None and recipes.of(value) == recipes.of(answer.value):
         return None
-    given = ", ".join(map(shown, answer.arguments or ()))
+    given = ", ".join(map(shown, answer.arguments))
     alone = shown(value) if error is None else raised(error, answer.state, quantum.name).what
     return HiddenInput(
         f"finds {shown(answer.value)} for ({given}) in the program and, called alone in another process, "

@@ -7,6 +7,7 @@ matters, since its output is the token.
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from quantascope.program.drawn import drawn
 from quantascope.program.passes.execute import Event, Observations
 from quantascope.program.passes.validate import Declaration
 from quantascope.program.plain_run import PlainRun, Replacement
@@ -53,11 +54,11 @@ def _active(observed: Observations, quantum: int) -> list[Event]:
 
 
 def _smallest_and_some(events: list[Event]) -> list[Event]:
-    """The smallest events, and others spread evenly over the rest."""
+    """The smallest events, and others drawn from all parts of the rest."""
     if len(events) <= _EVENTS_TRIED:
         return events
     half = _EVENTS_TRIED // 2
-    return events[:half] + events[half :: max(1, len(events) // half)]
+    return events[:half] + drawn(events[half:], half)
 
 
 def _trials(events: list[Event], quantum: int, outputs: list[Any]) -> Iterator[tuple[Event, int, Any]]:

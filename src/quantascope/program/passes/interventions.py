@@ -2,14 +2,16 @@
 
 On a sample of events, each quantum's output is replaced by outputs it has on other events, and the plain program
 continues. A quantum that is not a descendant must return the same value, and may start or stop running only
-through a guard that it comes after. Otherwise the traced run missed a dependency.
+through a guard that it comes after. An exception of a quantum counts as an output. Otherwise the traced run missed
+a dependency.
 """
 
 from collections.abc import Iterator
 from itertools import islice
+from random import Random
 from typing import Any, NamedTuple
 
-from quantascope.program.passes.afresh import spread
+from quantascope.program.drawn import SEED, drawn
 from quantascope.program.passes.execute import Event, Observations
 from quantascope.program.passes.validate import Declaration
 from quantascope.program.plain_run import PlainRun, Replacement
@@ -44,6 +46,12 @@ class _Absent:
 
 
 _ABSENT = _Absent()
+
+
+class _Raised(NamedTuple):
+    """What a quantum raised in place of an output."""
+
+    what: str
 
 
 class Change(NamedTuple):
@@ -86,24 +94,27 @@ def _closed(parents: list[int]) -> tuple[int, ...]:
 def _trials(observed: Observations, quantum: int) -> Iterator[tuple[Event, Any]]:
     """Events in which a quantum runs, some of every activation, each with outputs it has on other events."""
     alike = [events for one, events in observed.by_activation.items() if quantum in dict(one.shape)]
-    outputs = list(observed.outcomes[quantum])
-    for turn, event in enumerate(_some_of_each(alike, EVENTS)):
+    outputs, draw = list(observed.outcomes[quantum]), Random(SEED)
+    for event in _some_of_each(alike, EVENTS):
         own = event.values[[index for index, _ in event.activation.shape].index(quantum)]
-        others = (outputs[(turn + step) % len(outputs)] for step in range(len(outputs)))
+        chosen = draw.sample(range(len(outputs)), min(OUTPUTS + 1, len(outputs)))
+        others = (outputs[place] for place in sorted(chosen))
         yield from ((event, other) for other in islice((one for one in others if one != own), OUTPUTS))
 
 
 def _some_of_each(groups: list[list[Event]], count: int) -> Iterator[Event]:
-    """About `number` events, equally many from each group, spread evenly over the group."""
+    """About `count` events, equally many from each group, drawn from all parts of the group."""
     each = max(2, count // len(groups))
     for events in groups:
-        yield from spread(events, each)
+        yield from drawn(events, each)
 
 
 def _changes(event: Event, run: PlainRun, recipes: Recipes) -> Iterator[Change]:
     """The quanta whose output or activity differs."""
     before = {index: value for (index, _), value in zip(event.activation.shape, event.values, strict=True)}
     after = dict(zip(run.calls, run.values, strict=True))
+    if run.failed is not None and run.failure is not None:
+        after[run.failed] = _Raised(run.failure.what)
     for quantum in {**before, **after}:
         change = Change(quantum, before.get(quantum, _ABSENT), after.get(quantum, _ABSENT))
         if run.failure is not None and change.after is _ABSENT:
@@ -114,8 +125,9 @@ def _changes(event: Event, run: PlainRun, recipes: Recipes) -> Iterator[Change]:
 
 def _complaint(names: tuple[str, ...], event: Event, replacement: Replacement, change: Change) -> HiddenDependency:
     cause = names[replacement.quantum]
+    after = change.after.what if isinstance(change.after, _Raised) else f"finds {shown(change.after)}"
     return HiddenDependency(
-        f"finds {shown(change.after)} instead of {shown(change.before)} when {cause} finds "
+        f"{after} instead of {shown(change.before)} when {cause} finds "
         f"{shown(replacement.value)}, although no value and no open guard leads from {cause} to it",
         f"pass it a value of {cause}, or call it under a guard on one; use no memory between quanta",
         quantum=names[change.quantum],

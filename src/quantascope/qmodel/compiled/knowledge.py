@@ -1,12 +1,10 @@
 """Measures how well a compiled Q-model knows its program, on its training inputs and on unseen ones.
 
-The unseen inputs are evenly spaced inputs of the program's audit domain outside the training inputs. The program
+The unseen inputs are drawn from all parts of the program's audit domain, outside the training inputs. The program
 itself gives the reference there: each token, which quanta run, and their outputs.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
 
 import torch
 from jaxtyping import Bool, Float
@@ -14,6 +12,7 @@ from torch import Tensor
 
 from quantascope.models import Predictions, predict
 from quantascope.models.device import device_of, moved
+from quantascope.program.drawn import drawn
 from quantascope.qmodel.compiled.model import QExecution
 from quantascope.qmodel.compiled.program_task import ProgramTask
 from quantascope.qmodel.compiled.supervision import SupervisedQModel, Supervision, class_weights
@@ -25,8 +24,6 @@ from quantascope.tasks.events import Events
 MOST_INPUTS = 512
 """Number of audit inputs: enough for a share to within two points, in about a second."""
 _AT_ONCE = 512
-
-T = TypeVar("T")
 
 
 class Knowledge(Config):
@@ -94,10 +91,10 @@ def unlabelled(taught: ProgramTask, trained_on: str, most: int = MOST_INPUTS) ->
     """Unseen audit inputs, answered and labelled by the program; None if no input fits the task."""
     task, compiled = taught.task, taught.compiled
     trained = set(map(tuple, task.prompts(task.panel(trained_on))))
-    audited = _evenly(compiled.program.audit, 8 * most)
+    audited = drawn(compiled.program.audit, 8 * most)
     asked = zip(audited, task.possible_prompts(audited), strict=True)
     fresh = [(source, prompt) for source, prompt in asked if prompt is not None and tuple(prompt) not in trained]
-    chosen = _evenly(fresh, most)
+    chosen = drawn(fresh, most)
     if not chosen:
         return None
     written = compiled.trace(source for source, _ in chosen).written()
@@ -137,12 +134,3 @@ def _run(supervised: SupervisedQModel, events: Events) -> QExecution:
         torch.cat([part.logits for part in parts]),
         *(torch.cat([getattr(part, name) for part in parts], 1) for name in ("gate", "activity", "message")),
     )
-
-
-def _evenly(items: Sequence[T], most: int) -> tuple[T, ...]:
-    """At most `number` of the items, from the first one on in equal steps.
-
-    >>> _evenly(range(10), 4)
-    (0, 3, 6, 9)
-    """
-    return tuple(items[:: max(1, -(-len(items) // most))])

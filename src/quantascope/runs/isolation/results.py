@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Mapping
 from typing import Any, NamedTuple, no_type_check
 
-from quantascope.runs.errors import QuantascopeError, message_of
+from quantascope.runs.errors import QuantascopeError, described
 
 _LENGTH = struct.Struct("!Q")
 Shared = Mapping[int, object]
@@ -51,8 +51,7 @@ def sent_error(error: BaseException, shared: Shared) -> bytes:
         attributes = {name: _pickled_or_none(value, shared) for name, value in vars(error).items()}
         raised = _Raised(type(error), str(error), attributes, None)
     else:
-        text = f"{type(error).__name__}: {message_of(error)}"
-        raised = _Raised(RuntimeError, text, {}, "".join(traceback.format_exception(error, limit=-20)))
+        raised = _Raised(RuntimeError, described(error), {}, "".join(traceback.format_exception(error, limit=-20)))
     sent = _pickled((raised, None), shared)
     return _LENGTH.pack(len(sent)) + sent
 
@@ -96,8 +95,7 @@ def _loaded(sent: Any, shared: Shared) -> Any:
 
 
 def _unsendable(error: BaseException, remedy: str) -> Unsendable:
-    what = f"{type(error).__name__}: {message_of(error)}"
-    return Unsendable(f"a value of the program cannot be sent between processes, {what}; {remedy}")
+    return Unsendable(f"a value of the program cannot be sent between processes, {described(error)}; {remedy}")
 
 
 def _pickled(value: Any, shared: Shared) -> bytes:
