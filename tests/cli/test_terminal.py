@@ -31,9 +31,8 @@ def shown_in_terminal(*words: str, **environment: str) -> tuple[int, str]:
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "quantascope.cli", *words]
     coloured = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")}
-    child = subprocess.Popen(
-        command, stdin=theirs, stdout=theirs, stderr=theirs, env={**coloured, "TERM": "xterm-256color", **environment}
-    )
+    environment = {**coloured, "TERM": "xterm-256color", **environment}
+    child = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
     os.close(theirs)
     received = b""
     while True:

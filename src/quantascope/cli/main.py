@@ -136,9 +136,9 @@ def _bound(arguments: list[str]) -> Callable[[], int | None]:
 def _box(wrong: list[str]) -> str:
     """What tyro says about wrong arguments, without colours: it colours what it writes if stdout is a terminal."""
     said = io.StringIO()
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
-        with contextlib.suppress(SystemExit):
-            _bound(wrong)
+    plain = contextlib.redirect_stdout(io.StringIO())
+    with plain, contextlib.redirect_stderr(said), contextlib.suppress(SystemExit):
+        _bound(wrong)
     return said.getvalue()
 
 
