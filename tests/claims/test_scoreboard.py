@@ -27,6 +27,7 @@ from quantascope.claims.scoreboard import (
     totals,
     totals_markdown,
 )
+from quantascope.runs.artefact import write_record
 from quantascope.runs.errors import DamagedArtefact
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -133,7 +134,7 @@ def test_every_claim_is_described_and_names_a_page():
 
 def test_an_unknown_protocol_of_a_claim_is_refused(tmp_path):
     (tmp_path / "paper.toml").write_text('[claim.c]\nsays = "s"\npage = "p"\nfull = "some"\n')
-    with pytest.raises(DamagedArtefact, match="unknown protocol 'some' of c"):
+    with pytest.raises(DamagedArtefact, match=r"c\.full: Input should be .*smaller protocol"):
         read_entries(tmp_path)
 
 
@@ -229,6 +230,65 @@ def test_a_file_that_is_no_result_is_named(results, content):
         scoreboard(results)
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("values", None, r"figures\.f\.values"),
+        ("values", "1.0", r"figures\.f\.values"),
+        ("values", [1.0, "2.0"], r"figures\.f\.values\.1"),
+        ("values", [1.0, True], r"figures\.f\.values\.1"),
+        ("values", [7.0], "mean and interval of 'f' do not fit its values"),
+        ("mean", "1.0", r"figures\.f\.mean"),
+        ("mean", {}, r"figures\.f\.mean"),
+        ("mean", None, "mean and interval of 'f' do not fit its values"),
+        ("low", 1e30, "mean and interval of 'f' do not fit its values"),
+        ("bootstrap", [1.0], r"figures\.f\.bootstrap"),
+        ("undefined", -1, "mean and interval of 'f' do not fit its values"),
+        ("undefined", 0.5, r"figures\.f\.undefined"),
+        ("unit", 3, r"figures\.f\.unit"),
+        ("more", 3, r"figures\.f\.more"),
+    ],
+)
+def test_a_resealed_figure_of_other_types_is_refused_by_name(results, key, value, says):
+    write_result(results, "full", [1.0, 2.0, 3.0])
+    found = Result.load(results / "c-full.json").to_json()
+    found["figures"]["f"][key] = value
+    write_record(results / "c-full.json", found, made_by=found["hash"])
+    with pytest.raises(DamagedArtefact, match=rf"c-full\.json.*{says}.*; restore it") as told:
+        scoreboard(results)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("claim", ["c"]), ("preset", None), ("figures", [1]), ("config", 3), ("made_with", {"a": 1})],
+)
+def test_a_resealed_result_of_other_types_is_refused_by_name(results, key, value):
+    write_result(results, "full", [1.0])
+    found = Result.load(results / "c-full.json").to_json()
+    write_record(results / "c-full.json", found | {key: value}, made_by=found["hash"])
+    with pytest.raises(DamagedArtefact, match=rf"c-full\.json is not a result of quantascope \({key}"):
+        scoreboard(results)
+
+
+def test_a_result_that_is_read_is_the_one_that_was_saved(tmp_path):
+    for values in ([1.0, 2.0, 3.5], [0.1], [float("nan")], []):
+        result = Result("c", "full", {"a": [1]}, {"f": Estimate.over_runs("f", values)}, {"commit": "x"})
+        result.save(tmp_path / "c.json")
+        assert Result.load(tmp_path / "c.json") == result
+
+
 def test_a_folder_without_the_papers_figures_is_named(tmp_path):
-    with pytest.raises(DamagedArtefact, match=r"paper\.toml"):
+    with pytest.raises(DamagedArtefact, match=r"paper\.toml is missing; leave out --results, or name a folder"):
         scoreboard(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\xff\xfe", b"figure = 3", b"figure = [1]", b'claim = "c"\n[[figure]]\nclaim = "c"', b"[[figure]\n"],
+)
+def test_a_list_that_is_none_is_refused_in_one_line(results, content):
+    (results / "paper.toml").write_bytes(content)
+    with pytest.raises(DamagedArtefact, match=r"paper\.toml is not the list of the paper's figures") as told:
+        scoreboard(results)
+    assert "\n" not in str(told.value)

@@ -110,7 +110,22 @@ def test_a_damaged_qmodel_is_made_again_as_the_complaint_says(copied, content, c
     assert (copied / "qmodel" / "faithful" / file).read_bytes() == whole
 
 
-@pytest.mark.parametrize("change", [{"width": -4}, {"blocks": 1}, {"layers": []}, {"vocabulary": 3}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"width": -4},
+        {"blocks": 1},
+        {"blocks": 10**30},
+        {"blocks": 10**7},
+        {"layers": []},
+        {"layers": [-1, 0, 1]},
+        {"layers": [0.5]},
+        {"vocabulary": 3},
+        {"vocabulary": "a" * 44},
+        {"positions": 10**30},
+        {"interface": None},
+    ],
+)
 def test_an_impossible_description_of_a_qmodel_is_refused_in_one_line(copied, change, capsys):
     file = copied / "qmodel" / "faithful" / "qmodel.safetensors"
     tensors, facts = read_tensors(file, made_by=None)

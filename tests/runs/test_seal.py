@@ -155,9 +155,9 @@ def test_accuracy_is_that_of_its_run_and_of_numbers(tmp_path):
     assert read_accuracy(tmp_path / "accuracy.json", made_by="one") == {"test_exact": 0.5}
     with pytest.raises(RunMismatch, match="made by config one, not by two"):
         read_accuracy(tmp_path / "accuracy.json", made_by="two")
-    for value in ("much", True, None, [1]):
+    for value in ("much", True, None, [1], -1, 1.01, 10**30):
         write_record(tmp_path / "accuracy.json", {"test_exact": value}, made_by="one")
-        with pytest.raises(DamagedArtefact, match="'test_exact' is not a number"):
+        with pytest.raises(DamagedArtefact, match="'test_exact' is not a share from 0 to 1"):
             read_accuracy(tmp_path / "accuracy.json", made_by="one")
 
 

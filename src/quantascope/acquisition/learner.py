@@ -82,8 +82,7 @@ def learn(
                     raise
                 history = _nothing_measured(config)
             history.save(path / METRICS, made_by=run.hash)
-        kept = History.load(path / METRICS, made_by=run.hash, values=("loss", "coefficient"))
-        return LearningCurves(config, kept)
+        return LearningCurves(config, _history(config, path))
 
 
 def read_curves(path: Path) -> LearningCurves:
@@ -94,11 +93,25 @@ def read_curves(path: Path) -> LearningCurves:
         raise DamagedArtefact(
             f"the training of {path} is not finished; quantascope train hsp --out {path} resumes it"
         )
-    kept = History.load(file, made_by=config.hash(), values=("loss", "coefficient"))
-    shape = (len(kept.step), len(config.forest.tasks))
-    if wrong := [name for name in ("loss", "coefficient") if kept.values[name].shape != shape]:
-        raise DamagedArtefact(f"{file} has no '{wrong[0]}' of every task; move it away and train again")
-    return LearningCurves(config, kept)
+    return LearningCurves(config, _history(config, path))
+
+
+def _history(config: Learner, path: Path) -> History:
+    """The measurements of a finished run, as `_measure` makes them."""
+    if isinstance(config, HSPLearner):
+        each = "float tasks"
+        values = {"loss": each, "coefficient": each, "exact": "bool tasks", "modes": "float tasks levels"}
+    else:
+        values = {"loss": "float networks tasks", "coefficient": "float networks tasks"}
+    sizes = {"tasks": len(config.forest.tasks), "networks": len(config.networks)}
+    return History.load(
+        path / METRICS,
+        made_by=config.hash(),
+        steps=config.training.steps,
+        values=values,
+        sizes=sizes,
+        may_diverge=isinstance(config, CohortLearner),
+    )
 
 
 def batches_of(config: Learner, device: torch.device) -> Callable[[int], Batch]:

@@ -25,6 +25,8 @@ from quantascope.discovery.measure import measure_field
 from quantascope.qmodel.recovered.fit import RecoveredRun, fit_recovered
 from quantascope.runs.artefact import read_record, write_record
 from quantascope.runs.config import Config, Seeds
+from quantascope.runs.errors import DamagedArtefact, message_of
+from quantascope.runs.files import RUN_AGAIN
 from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory
 from quantascope.sources.code import CodeConfig, check_code, train_code
@@ -102,8 +104,16 @@ def studied_source(
         write_record(path / NUMBERS, {"numbers": values}, made_by=run.hash)
 
     run.complete([NUMBERS], make)
-    kept = read_record(path / NUMBERS, made_by=run.hash)["numbers"]
-    return StudiedSource(found, {key: Number.from_json(one) for key, one in kept.items()})
+    return StudiedSource(found, _read_numbers(path / NUMBERS, made_by=run.hash))
+
+
+def _read_numbers(file: Path, *, made_by: str) -> Numbers:
+    kept = read_record(file, made_by=made_by).get("numbers")
+    try:
+        return {key: Number.from_json(one) for key, one in dict(kept or {}).items()}
+    except (LookupError, TypeError, ValueError) as error:
+        reason = message_of(error)
+        raise DamagedArtefact(f"{file} does not hold measured numbers ({reason}); {RUN_AGAIN}") from error
 
 
 def study_numbers(found: Discovery, run: RecoveredRun, study: Study) -> dict[str, Number]:

@@ -1,5 +1,7 @@
 """`Estimate` and `Result`: what a claim measured, with intervals over runs."""
 
+import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -7,12 +9,15 @@ from typing import Any, SupportsFloat
 
 import numpy as np
 from jaxtyping import Float, Num
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from quantascope.runs.artefact import read_record, write_record
 from quantascope.runs.config import Config, fingerprint
 from quantascope.runs.errors import DamagedArtefact
 
 _RESTORE = "restore it, or reproduce the claim again"
+_AS_WRITTEN = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
+"""How a file is read: every value of the type that is stated here, and no other values."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +27,8 @@ class Estimate:
     `low` and `high` are Student's t interval. The percentile bootstrap is kept beside it, but is too narrow over
     as few runs as here.
     """
+
+    __pydantic_config__ = _AS_WRITTEN
 
     says: str
     unit: str
@@ -74,6 +81,18 @@ class Estimate:
         return replace(alone, low=low, high=high, bootstrap=(low, high))
 
     @property
+    def is_consistent(self) -> bool:
+        """Whether the mean is that of the values, and the intervals rise; an interval may be of other draws."""
+        if self.mean is None or not self.values:
+            return self.mean is None and not self.values and self.undefined >= 0
+        intervals = [ends for ends in ((self.low, self.high), self.bootstrap) if ends and ends != (None, None)]
+        return (
+            self.undefined >= 0
+            and math.isclose(self.mean, float(np.mean(self.values)), rel_tol=1e-9, abs_tol=1e-12)
+            and all(low is not None and high is not None and low <= high for low, high in intervals)
+        )
+
+    @property
     def runs(self) -> str:
         """How many runs define the figure, and of how many."""
         return (
@@ -116,6 +135,8 @@ def bootstrap_interval(values: Float[np.ndarray, " runs"]) -> tuple[float, float
 class Result:
     """The outcome of a claim under a preset: the contract between `reproduce` and `scoreboard`."""
 
+    __pydantic_config__ = _AS_WRITTEN
+
     claim: str
     preset: str
     config: Mapping[str, Any]
@@ -146,24 +167,16 @@ class Result:
     def load(cls, path: Path) -> "Result":
         """The result in a file."""
         values = read_record(path, made_by=None, remedy=_RESTORE)
+        made_by = values.pop("hash", None)
         try:
-            found = cls.from_json(values)
-            known = values["hash"] == fingerprint(found.config)
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise DamagedArtefact(f"{path} is not a result of quantascope ({error}); {_RESTORE}") from error
-        if not known:
+            found = TypeAdapter(cls).validate_json(json.dumps(values))
+            wrong = next((name for name, one in found.figures.items() if not one.is_consistent), None)
+        except ValidationError as error:
+            first = error.errors()[0]
+            wrong = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            raise DamagedArtefact(f"{path} is not a result of quantascope ({wrong}); {_RESTORE}") from None
+        if wrong is not None:
+            raise DamagedArtefact(f"{path}: mean and interval of '{wrong}' do not fit its values; {_RESTORE}")
+        if made_by != fingerprint(found.config):
             raise DamagedArtefact(f"{path} has another config than the one of its hash; {_RESTORE}")
         return found
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "Result":
-        """The result that `to_json` wrote."""
-        figures = {key: _estimate_from(figure) for key, figure in values["figures"].items()}
-        return cls(values["claim"], values["preset"], values["config"], figures, values["made_with"])
-
-
-def _estimate_from(figure: Mapping[str, Any]) -> Estimate:
-    bootstrap = figure["bootstrap"]
-    return Estimate(
-        **{**figure, "values": tuple(figure["values"]), "bootstrap": tuple(bootstrap) if bootstrap else None}
-    )

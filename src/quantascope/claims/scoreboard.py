@@ -16,14 +16,18 @@ the range of n others with probability 2/(n + 1), so *outside* says little of fe
 does not state is *new*; one without a committed result is *not run*.
 """
 
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
 from quantascope.claims.result import Estimate, Result
-from quantascope.runs.errors import DamagedArtefact
+from quantascope.runs.errors import DamagedArtefact, message_of
+from quantascope.runs.files import opened, unreadable
 
 Verdict = Literal["exact", "within the spread", "outside", "no verdict", "out of reach", "not run", "new"]
 Protocol = Literal["paper's run", "paper's protocol over seeds", "smaller protocol", "our protocol"]
@@ -38,6 +42,8 @@ class PaperFigure:
 
     `reach` is false where no run here can have the figure.
     """
+
+    __pydantic_config__ = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
     claim: str
     figure: str
@@ -71,6 +77,8 @@ class ClaimEntry:
 
     `part` is the statement of the paper that it belongs to.
     """
+
+    __pydantic_config__ = ConfigDict(strict=True, extra="forbid")
 
     says: str
     page: str
@@ -183,36 +191,41 @@ class Standing:
 
 def read_paper(results: Path) -> list[PaperFigure]:
     """The figures of `results/paper.toml`."""
-    entries = _read_toml(results)
-    try:
-        return [PaperFigure(**{**entry, "paper": float(entry["paper"])}) for entry in entries["figure"]]
-    except (KeyError, TypeError, ValueError) as error:
-        raise _not_the_list(results, error) from error
+    return _checked(results, list[PaperFigure], _read_toml(results).get("figure"))
 
 
 def read_entries(results: Path) -> dict[str, ClaimEntry]:
     """What `results/paper.toml` says of each claim."""
-    entries = _read_toml(results).get("claim", {})
-    for name, entry in entries.items():
-        if entry.get("full", PAPER_RUN) not in get_args(Protocol):
-            raise _not_the_list(results, ValueError(f"unknown protocol '{entry['full']}' of {name}"))
+    return _checked(results, dict[str, ClaimEntry], _read_toml(results).get("claim", {}))
+
+
+def _checked(results: Path, kind: Any, values: Any) -> Any:
+    """Values of the list as what they describe: dataclasses, whose types are checked."""
     try:
-        return {name: ClaimEntry(**entry) for name, entry in entries.items()}
-    except TypeError as error:
-        raise _not_the_list(results, error) from error
+        return TypeAdapter(kind).validate_json(json.dumps(values, default=str))
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise _not_the_list(results, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
 def _read_toml(results: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads((results / "paper.toml").read_text())
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise _not_the_list(results, error) from error
-
-
-def _not_the_list(results: Path, error: Exception) -> DamagedArtefact:
     file = results / "paper.toml"
-    said = f"{file} is not the list of the paper's figures ({error})"
-    return DamagedArtefact(f"{said}; leave out --results, or name a folder that has it")
+    with opened(file, _OWN_LIST) as stream:
+        try:
+            return tomllib.load(stream)
+        except OSError as error:
+            raise unreadable(file, error) from error
+        except ValueError as error:  # no TOML, or no UTF-8
+            raise _not_the_list(results, message_of(error)) from error
+
+
+_OWN_LIST = "leave out --results, or name a folder that has it"
+
+
+def _not_the_list(results: Path, reason: str) -> DamagedArtefact:
+    return DamagedArtefact(
+        f"{results / 'paper.toml'} is not the list of the paper's figures ({reason}); {_OWN_LIST}"
+    )
 
 
 def read_results(results: Path) -> dict[str, dict[str, Result]]:

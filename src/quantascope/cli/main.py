@@ -108,9 +108,8 @@ def _parse(arguments: list[str] | None) -> Callable[[], int | None]:
     names = [command.__name__ for command in COMMANDS]
     if asked not in names and not asked.startswith("-"):
         raise InvalidConfig(f"there is no command '{asked}'{nearest(asked, names, 'commands')}")
-    complaint = io.StringIO()
     try:
-        with contextlib.redirect_stderr(complaint):
+        with contextlib.redirect_stderr(io.StringIO()):
             return _bound(given)
     except SystemExit as stop:
         if not stop.code:
@@ -118,7 +117,7 @@ def _parse(arguments: list[str] | None) -> Callable[[], int | None]:
         for old in RENAMED_OPTIONS.keys() & given:
             raise InvalidConfig(f"{old} is {RENAMED_OPTIONS[old]} since version 0.2") from None
         command = asked if asked in names else None
-        said = (command and _unknown_option(command, given)) or _complaint(complaint.getvalue())
+        said = (command and _unknown_option(command, given)) or _complaint(_box(given))
         page = f"quantascope {command}" if command else "quantascope"
         raise InvalidConfig(f"{said} see {page} --help") from None
 
@@ -132,6 +131,15 @@ def _bound(arguments: list[str]) -> Callable[[], int | None]:
         args=arguments,
         config=(tyro.conf.FlagCreatePairsOff,),
     )
+
+
+def _box(wrong: list[str]) -> str:
+    """What tyro says about wrong arguments, without colours: it colours what it writes if stdout is a terminal."""
+    said = io.StringIO()
+    plain = contextlib.redirect_stdout(io.StringIO())
+    with plain, contextlib.redirect_stderr(said), contextlib.suppress(SystemExit):
+        _bound(wrong)
+    return said.getvalue()
 
 
 def _unknown_option(command: str, given: list[str]) -> str | None:

@@ -29,7 +29,14 @@ from quantascope.discovery.factorize import (
 from quantascope.discovery.factors import Factors
 from quantascope.discovery.field import PriorityField
 from quantascope.discovery.interval import Rule
-from quantascope.discovery.measure import FieldProgress, measure_field, read_field
+from quantascope.discovery.measure import (
+    DOUBTS,
+    FieldProgress,
+    doubts_of,
+    measure_field,
+    read_field,
+    warn_of_doubts,
+)
 from quantascope.discovery.memory import check_budget
 from quantascope.discovery.ordering import improvement_correlation
 from quantascope.runs.artefact import read_facts
@@ -108,6 +115,11 @@ class Discovery:
             f"Discovery({len(self.factors)} quanta of {self.source.folder} at {self.threshold:g}, "
             f"{reliable} {self.trained.rule} field)"
         )
+
+    @cached_property
+    def doubts(self) -> str | None:
+        """What speaks against the order or origin of the checkpoints, as `audit` would find it."""
+        return doubts_of(self.source, self.trained.rule)
 
     @property
     def names(self) -> list[str]:
@@ -229,6 +241,7 @@ class Discovery:
             "reliable": self.trained.reliable,
             "layers": list(self.trained.layers),
             "panel": self.panel,
+            **({DOUBTS: self.doubts} if self.doubts else {}),
         }
         self.factors.save(file, made_by=self.source.identity, **about)
         return file
@@ -245,6 +258,8 @@ def read_factors(source: Source) -> tuple[Factors, dict[str, Any]]:
         raise DamagedArtefact(f"{file} does not say how its factors were found; find them again")
     if len(factors) and (last := factors.layer.max()) >= len(source.layers):
         raise DamagedArtefact(f"{file} has factors of layer {last}, and there are {len(source.layers)} layers")
+    if isinstance(said := facts.get(DOUBTS), str):
+        warn_of_doubts(source, said)
     return factors, facts
 
 

@@ -1,6 +1,9 @@
 """Measures the field of a source's panel once and saves it as `priority/RULE-PANEL.safetensors`."""
 
+import os
+import shlex
 import shutil
+import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor
 from pathlib import Path
@@ -14,9 +17,16 @@ from quantascope.runs.artefact import read_facts
 from quantascope.runs.config import fingerprint
 from quantascope.runs.errors import DamagedArtefact, RunMismatch
 from quantascope.sources.source import Source
+from quantascope.training.doubts import doubts
 
+DOUBTS = "doubts"
+"""Entry of a field's facts: what speaks against the order or origin of its checkpoints."""
 FieldProgress = Callable[[str, int, int], None]
 """A function called with a label, the number of finished intervals, and their total."""
+
+
+class OutOfPlace(UserWarning):
+    """Warning that checkpoints seem to be exchanged, or of another run."""
 
 
 def measure_field(
@@ -35,8 +45,13 @@ def measure_field(
     if file.exists():
         kept = read_field(source, rule, panel)
         shutil.rmtree(parts, ignore_errors=True)  # exists if the last call was killed after it saved the field
+        if panel == "training" and (said := doubts_of(source, rule)):
+            warn_of_doubts(source, said)
         return kept
-    checkpoints = _digests(source)
+    checkpoints, facts = _digests(source), {}
+    if panel == "training" and (said := doubts(source.trajectory)):
+        warn_of_doubts(source, said)
+        facts = {DOUBTS: said}
     measured = priority_field(
         source.trajectory,
         source.losses,
@@ -50,7 +65,7 @@ def measure_field(
         parts=parts,
         progress=progress and (lambda done, of: progress(f"{rule} priority of {panel} events", done, of)),
     )
-    measured.save(file, made_by=made_by, checkpoints=checkpoints)
+    measured.save(file, made_by=made_by, checkpoints=checkpoints, **facts)
     shutil.rmtree(parts, ignore_errors=True)
     return measured
 
@@ -78,6 +93,23 @@ def announced_cost(source: Source, rule: Rule, *, memory: float = 2e9) -> FieldC
         rule=rule,
         memory=memory,
         device=source.device,
+    )
+
+
+def doubts_of(source: Source, rule: Rule) -> str | None:
+    """What spoke against the order or origin of the checkpoints when the training events were measured."""
+    file = field_file(source, rule, "training")
+    said = read_facts(file).get(DOUBTS) if file.exists() else None
+    return said if isinstance(said, str) else None
+
+
+def warn_of_doubts(source: Source, said: str) -> None:
+    """Warn that checkpoints of a source seem to be out of place."""
+    folder = os.path.commonpath([shards[0].parent for shards in source.trajectory.files])
+    warnings.warn(
+        f"{said}; an exchanged checkpoint looks like learning, so see {shlex.join(['quantascope', 'audit', folder])}",
+        OutOfPlace,
+        stacklevel=3,
     )
 
 

@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, cast, get_args
 
-import polars as pl
 import torch
 
 from quantascope.discovery.discover import FACTORS, Discovery, read_discovery
@@ -24,13 +23,11 @@ from quantascope.sources.source import Source
 from quantascope.tasks.task import SymbolTask
 
 PRESETS: tuple[FitPreset, ...] = get_args(FitPreset)
-_DESCRIPTION = pl.Schema(
-    {
-        **dict.fromkeys(("kind", "unit", "description"), pl.String),
-        **dict.fromkeys(("f1", "low", "high", "constant"), pl.Float64),
-        "tells": pl.Boolean,
-    }
-)
+_DESCRIPTION = {
+    **dict.fromkeys(("kind", "unit", "description"), "text"),
+    **dict.fromkeys(("f1", "low", "high", "constant"), "float?"),
+    "tells": "bool?",
+}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -191,5 +188,5 @@ def _described(file: Path, made_by: str, of: str) -> dict[str, dict[str, Any]]:
             "tells": row["tells"],
             "of": of,
         }
-        for row in table.select(*_DESCRIPTION).cast(_DESCRIPTION, strict=False).to_dicts()
+        for row in table.select(*_DESCRIPTION).to_dicts()
     }

@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import ConfigDict
+
 from quantascope.models.saved import load_model, save_model
 from quantascope.models.transformer import Transformer, TransformerConfig
+from quantascope.runs.config import Config, Positive
 
 KIND = "Transformer"
 
@@ -26,10 +29,16 @@ def load_transformer(path: Path, *, made_by: str | None = None) -> tuple[Transfo
     return model, tuple(about["vocabulary"])
 
 
+class _Description(Config):
+    """What of a description the network is built from."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    vocabulary: tuple[str, ...]
+    positions: Positive
+    model: TransformerConfig
+
+
 def _build(about: Mapping[str, Any]) -> Transformer:
-    return Transformer(
-        vocabulary=len(about["vocabulary"]),
-        positions=about["positions"],
-        config=TransformerConfig.parse(about["model"]),
-        seed=0,
-    )
+    found = _Description.parse(about)
+    return Transformer(vocabulary=len(found.vocabulary), positions=found.positions, config=found.model, seed=0)

@@ -16,6 +16,7 @@ def discovery_json(found: Discovery) -> dict[str, Any]:
     return {
         "run": str(found.source.folder),
         **field_json(found),
+        "doubts": found.doubts,
         "layers": layers_json(found),
         **quanta_json(found),
     }

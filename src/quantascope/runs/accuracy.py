@@ -1,6 +1,5 @@
 """Accuracies of a trained network by name, as saved in a run."""
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,6 +17,6 @@ def read_accuracy(path: Path, *, made_by: str) -> dict[str, float]:
     """Load the accuracies of a run; raises if they belong to another run."""
     found = {name: value for name, value in read_record(path, made_by=made_by).items() if name != "hash"}
     for name, value in found.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise DamagedArtefact(f"{path}: '{name}' is not a number; {RUN_AGAIN}")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise DamagedArtefact(f"{path}: '{name}' is not a share from 0 to 1; {RUN_AGAIN}")
     return found

@@ -8,7 +8,7 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,6 +22,7 @@ from torch import Tensor
 from quantascope.runs.errors import DamagedArtefact, QuantascopeError, RunMismatch, message_of
 from quantascope.runs.files import RUN_AGAIN, opened, unreadable, write_bytes
 from quantascope.runs.seal import BLANK, PATTERN, check_seal, sealed
+from quantascope.runs.structure import check_columns
 
 _ABOUT = "quantascope"
 _DIGEST_IN_TABLE = re.compile(rb"digest[\x00-\x1f]{2}(" + PATTERN.encode() + rb")")
@@ -128,9 +129,17 @@ def write_table(path: Path, table: pl.DataFrame, *, made_by: str) -> None:
 
 
 def read_table(
-    path: Path, *, made_by: str | None, columns: Iterable[str] = (), remedy: str = RUN_AGAIN
+    path: Path,
+    *,
+    made_by: str | None,
+    columns: Mapping[str, str] | None = None,
+    sizes: Mapping[str, int] | None = None,
+    remedy: str = RUN_AGAIN,
 ) -> pl.DataFrame:
-    """Read a parquet artefact with required columns; `made_by` is the expected config hash, or None for any."""
+    """Read a parquet artefact; `made_by` is the expected config hash, or None for any.
+
+    `columns` are those that it must have, in the form of `structure`, and `sizes` the known axes of their rows.
+    """
     with _reading(path, remedy) as file:
         data = file.read()
         # Checked before parsing: a damaged table may crash the parser. The last one: a cell may quote a digest.
@@ -142,9 +151,7 @@ def read_table(
             check_seal(path, data, digest=about.get("digest"), remedy=remedy)
         check_origin(path, about.get("config"), made_by)
         table = pl.read_parquet(io.BytesIO(data))
-    missing = [name for name in columns if name not in table.columns]
-    if missing:
-        raise DamagedArtefact(f"{path} has no column '{missing[0]}'; {remedy}")
+    check_columns(path, table, columns or {}, sizes=sizes, remedy=remedy)
     return table
 
 

@@ -1,6 +1,7 @@
-"""Declares the tensors of an artefact in one line each: `"float events intervals"`.
+"""Declares the tensors of an artefact, or the columns of a table, in one line each: `"float events intervals"`.
 
-The first word is the kind of number, the others name the axes. Axes of one name have one length throughout.
+The first word is the kind of value, the others name the axes, for a column those of each row. Axes of one name
+have one length throughout. A kind with a question mark, as `"text?"`, may be empty in some rows of a column.
 """
 
 import math
@@ -8,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import torch
 from torch import Tensor
 
@@ -48,6 +50,57 @@ def check_tensors(
             )
         if kind == "float" and not _is_finite(tensor):
             raise DamagedArtefact(f"{path}: tensor '{name}' has values that are not finite; {remedy}")
+
+
+def check_columns(
+    path: Path,
+    table: pl.DataFrame,
+    expected: Mapping[str, str],
+    *,
+    sizes: Mapping[str, int] | None = None,
+    remedy: str = RUN_AGAIN,
+) -> None:
+    """Raise if a table lacks columns, or they have other kinds or shapes, or empty cells; others may be there.
+
+    >>> check_columns(Path("metrics"), pl.DataFrame({"step": [[1], [2]]}), {"step": "int"})
+    Traceback (most recent call last):
+    quantascope.runs.errors.DamagedArtefact: metrics: column 'step' is List(Int64), not int; move it away ...
+    """
+    known = dict(sizes or {})
+    for name, form in expected.items():
+        if name not in table.columns:
+            raise DamagedArtefact(f"{path} has no column '{name}'; {remedy}")
+        column, (kind, *axes) = table[name], form.split()
+        inner, found = column.dtype, ()
+        if isinstance(inner, pl.Array):
+            inner, found = _innermost(inner), inner.shape
+        fits = len(axes) == len(found) and all(
+            known.setdefault(axis, size) == size for axis, size in zip(axes, found, strict=True)
+        )
+        optional = kind.endswith("?")
+        if not fits or _kind_of(inner) not in (kind.removesuffix("?"), "nothing" if optional else None):
+            wanted = f" [{', '.join(f'{axis} = {known[axis]}' if axis in known else axis for axis in axes)}]"
+            raise DamagedArtefact(
+                f"{path}: column '{name}' is {column.dtype}, not {kind}{wanted if axes else ''}; {remedy}"
+            )
+        if not optional and _has_empty(column):
+            raise DamagedArtefact(f"{path}: column '{name}' has empty cells; {remedy}")
+
+
+def _innermost(kind: Any) -> Any:
+    return _innermost(kind.inner) if isinstance(kind, pl.Array) else kind
+
+
+def _kind_of(kind: Any) -> str:
+    if kind.is_integer() or kind.is_float():
+        return "int" if kind.is_integer() else "float"
+    return {pl.Boolean: "bool", pl.String: "text", pl.Null: "nothing"}.get(kind.base_type(), "other")
+
+
+def _has_empty(column: pl.Series) -> bool:
+    while isinstance(column.dtype, pl.Array) and not column.null_count():
+        column = column.explode()
+    return bool(column.null_count())
 
 
 def is_named(value: Any) -> bool:

@@ -4,6 +4,7 @@ import warnings
 from pathlib import Path
 
 from quantascope.runs.artefact import read_record, write_record
+from quantascope.runs.errors import DamagedArtefact
 from quantascope.runs.run_directory import RunDirectory
 from quantascope.tasks.sequence import SequenceTask
 from quantascope.tasks.text import TextTask
@@ -32,6 +33,8 @@ def check_data(path: Path, task: SequenceTask | TextTask) -> None:
     if task.data is None or not (path / DATA).is_file():
         return
     kept, found = read_record(path / DATA, made_by=None), task.data()
+    if not all(isinstance(kept.get(name), str) for name in ("package", "version", "content")):
+        raise DamagedArtefact(f"{path / DATA} does not name the data that {path} was trained on; restore it")
     if kept["content"] != found.digest:
         made = f"{kept['package']} {kept['version']} ({kept['content']})"
         says = (

@@ -102,7 +102,9 @@ class Retrainable:
             history.save(folder / CURVES, made_by=run.hash)
 
         run.complete([CURVES], make)
-        kept = History.load(folder / CURVES, made_by=run.hash, values=("loss",))
+        kept = History.load(
+            folder / CURVES, made_by=run.hash, steps=training.steps, values={"loss": "float events"}
+        )
         return EventCurves(kept.step, kept.values["loss"].T.astype(np.float64))
 
     def trajectory(self, folder: Path) -> Trajectory:

@@ -185,7 +185,7 @@ def source_config(source: Source) -> SourceConfig:
 
 
 def _source(config: SourceConfig, path: Path, task: SequenceTask, device: torch.device) -> Source:
-    history = History.load(path / METRICS, made_by=config.hash())
+    history = History.load(path / METRICS, made_by=config.hash(), steps=config.steps)
     trajectory = Trajectory.open(path, made_by=config.hash())
 
     def model_at(step: int) -> Transformer:
@@ -221,7 +221,7 @@ OBJECTIVE = Objective(forward=lambda model, events: model(events), terms={"cross
 
 def source_summary(source: Source) -> dict[str, Any]:
     """The outcome of the training in three numbers."""
-    history = History.load(source.folder / METRICS, made_by=source.identity)
+    history = History.load(source.folder / METRICS, made_by=source.identity, steps=int(source.steps[-1]))
     return {
         "steps": source.steps[-1],
         "train_loss": float(history.train_loss[-1]),

@@ -24,7 +24,7 @@ from quantascope.training.checkpoint_tensors import Layout, difference, join, la
 from quantascope.training.digest import tensor_digest
 from quantascope.training.finding import Finding
 from quantascope.training.order import oscillation
-from quantascope.training.placement import Member, out_of_place
+from quantascope.training.placement import Member, identical, out_of_place
 from quantascope.training.reversal import reversed_series
 from quantascope.training.sketch import distances, sketch
 from quantascope.training.trajectory import Trajectory, own_files
@@ -70,7 +70,7 @@ def audit(
             continue
         findings += wrong
         members += [member] if member else []
-    findings += [*_identical(members), *_identical_shards(members), *out_of_place(members)]
+    findings += [*identical(members), *_identical_shards(members), *out_of_place(members)]
     return [*findings, *_reversed(list(found), members, losses)]
 
 
@@ -144,17 +144,6 @@ def missing_steps(steps: list[int], expected: list[int]) -> list[Finding]:
         if (gaps == usual).mean() >= 0.8 and (gaps % usual == 0).all():
             expected = list(range(steps[0], steps[-1] + 1, usual))
     return [Finding("missing step", step, f"step {step} is missing") for step in sorted({*expected} - {*steps})]
-
-
-def _identical(members: list[Member]) -> list[Finding]:
-    seen: dict[str, int] = {}
-    findings = []
-    for member in members:
-        if member.digest in seen:
-            says = f"step {member.step} holds the same weights as step {seen[member.digest]}"
-            findings.append(Finding("identical weights", member.step, says))
-        seen.setdefault(member.digest, member.step)
-    return findings
 
 
 def _identical_shards(members: list[Member]) -> list[Finding]:

@@ -1,6 +1,6 @@
 """`History`: everything that was measured while training, stacked over evaluations."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,7 @@ from jaxtyping import Float, Int, Num
 
 from quantascope.runs.artefact import read_table, write_table
 from quantascope.runs.errors import DamagedArtefact
+from quantascope.runs.files import RUN_AGAIN
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +39,29 @@ class History:
         write_table(path, self.to_table(), made_by=made_by)
 
     @classmethod
-    def load(cls, path: Path, *, made_by: str, values: Iterable[str] = ()) -> "History":
-        """The history that a run kept, which must hold these values."""
-        table = read_table(path, made_by=made_by, columns=("step", "train_loss", *values))
+    def load(
+        cls,
+        path: Path,
+        *,
+        made_by: str,
+        steps: int,
+        values: Mapping[str, str] | None = None,
+        sizes: Mapping[str, int] | None = None,
+        may_diverge: bool = False,
+    ) -> "History":
+        """The history of a finished run of so many steps.
+
+        `values` are the quantities that it must hold, in the form of `runs.structure`; `sizes` are known axes.
+        Only a run that `may_diverge` has a training loss that is nowhere a number.
+        """
+        columns = {"step": "int", "train_loss": "float", **(values or {})}
+        table = read_table(path, made_by=made_by, columns=columns, sizes=sizes)
         found = {name: table[name].to_numpy() for name in table.columns}
-        kinds = {name: "i" if name == "step" else "fiub" for name in found}
-        wrong = [name for name, column in found.items() if column.dtype.kind not in kinds[name]]
-        if wrong:
-            raise DamagedArtefact(f"{path}: column '{wrong[0]}' holds no numbers; move it away and run again")
+        if wrong := [name for name, column in found.items() if column.dtype.kind not in "fiub"]:
+            raise DamagedArtefact(f"{path}: column '{wrong[0]}' holds no numbers; {RUN_AGAIN}")
+        step, loss = found["step"], found["train_loss"]
+        if not len(step) or step[0] < 0 or (np.diff(step) <= 0).any() or step[-1] != steps:
+            raise DamagedArtefact(f"{path}: column 'step' does not rise to step {steps}, the last; {RUN_AGAIN}")
+        if not (np.isfinite(loss[1:]).all() or (may_diverge and np.isnan(loss).all())):
+            raise DamagedArtefact(f"{path}: column 'train_loss' has values that are not finite; {RUN_AGAIN}")
         return cls.from_table(table)

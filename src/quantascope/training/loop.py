@@ -92,7 +92,7 @@ def train(
     torch.manual_seed(seed)
     pace = pace or Pace()
     optimizer = build_optimizer(model, config.optimizer)
-    state = (load_state(run, model, optimizer) if run else None) or TrainingState()
+    state = (load_state(run, model, optimizer, steps=config.steps) if run else None) or TrainingState()
     recorder = _recorder(model, config, run, state)
     saved = reported = time.monotonic()
     until_save = pace.save

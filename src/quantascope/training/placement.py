@@ -64,6 +64,18 @@ def out_of_place(members: list[Member]) -> list[Finding]:
     ]
 
 
+def identical(members: list[Member]) -> list[Finding]:
+    """Members with the weights of an earlier one."""
+    seen: dict[str, int] = {}
+    findings = []
+    for member in members:
+        if member.digest in seen:
+            says = f"step {member.step} holds the same weights as step {seen[member.digest]}"
+            findings.append(Finding("identical weights", member.step, says))
+        seen.setdefault(member.digest, member.step)
+    return findings
+
+
 def _main_run(runs: list[list[int]], members: int) -> list[int]:
     """The run that others are compared with: the first member's run, unless it is a small part."""
     first = next(run for run in runs if 0 in run)

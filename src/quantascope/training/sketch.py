@@ -57,8 +57,11 @@ class _Fold:
         buckets = len(self.sums)
         for piece in tensor.detach().cpu().flatten().split(buckets):
             signs = torch.randint(2, (len(piece),), generator=self._signs) * 2 - 1
-            bucket = torch.arange(self.entries, self.entries + len(piece)) % buckets
-            self.sums.index_add_(0, bucket, (piece.double() - mean) * signs)
+            signed = (piece.double() - mean) * signs
+            first = self.entries % buckets
+            until_end = min(len(piece), buckets - first)
+            self.sums[first : first + until_end] += signed[:until_end]
+            self.sums[: len(piece) - until_end] += signed[until_end:]
             self.entries += len(piece)
 
 

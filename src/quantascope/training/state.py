@@ -1,15 +1,18 @@
 """The state of a training run, saved in one file."""
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from quantascope.runs.artefact import read_tensors, write_tensors
-from quantascope.runs.errors import DamagedArtefact, message_of
+from quantascope.runs.config import Config, Count
+from quantascope.runs.errors import DamagedArtefact, InvalidConfig, message_of
 from quantascope.runs.run_directory import RunDirectory
 from quantascope.training.checkpoint_tensors import with_tied
 from quantascope.training.history import History
@@ -52,6 +55,17 @@ class TrainingState:
         return History(np.array(self.evaluated, dtype=np.int64), np.array(self.train_loss), values)
 
 
+class _Numbers(Config):
+    """The numbers of a state file: those of the state, the order of its values and the names of tied tensors."""
+
+    step: Count
+    mass: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    loss_sum: Annotated[float, Field(allow_inf_nan=False)]
+    loss_count: Count
+    order: tuple[str, ...] | None = None
+    tied: dict[str, str] = Field(default_factory=dict)
+
+
 def save_state(
     run: RunDirectory, model: nn.Module, optimizer: torch.optim.Optimizer, state: TrainingState
 ) -> None:
@@ -78,27 +92,58 @@ def save_state(
     write_tensors(run.path / FILE, tensors, made_by=run.hash, **numbers)
 
 
-def load_state(run: RunDirectory, model: nn.Module, optimizer: torch.optim.Optimizer) -> TrainingState | None:
-    """Restore model and optimizer from a run's state; None if it has none yet."""
+def load_state(
+    run: RunDirectory, model: nn.Module, optimizer: torch.optim.Optimizer, *, steps: int
+) -> TrainingState | None:
+    """Restore model and optimizer from the state of a run of so many steps; None if it has none yet."""
     file = run.path / FILE
     if not file.exists():
         return None
-    tensors, numbers = read_tensors(file, made_by=run.hash)
+    tensors, found = read_tensors(file, made_by=run.hash)
     try:
-        parameters = with_tied(file, _under("model/", tensors), numbers.pop("tied", {}))
+        numbers = _Numbers.parse(found)
+        parameters = with_tied(file, _under("model/", tensors), numbers.tied)
+        kept = _under("values/", tensors)
+        _check_progress(numbers, tensors, kept, steps)
         model.load_state_dict(parameters)
         _load_moments(optimizer, _under("optimizer/", tensors))
         torch.set_rng_state(tensors["generator"])
-        kept = _under("values/", tensors)
         # Tensors are read by name; the columns of a resumed run come in the order of one that was never stopped.
-        values = {name: list(kept[name].numpy()) for name in numbers.pop("order", list(kept))}
-        evaluated, train_loss = tensors["evaluated"].tolist(), tensors["train_loss"].tolist()
-        return TrainingState(**numbers, evaluated=evaluated, train_loss=train_loss, values=values)
-    except (LookupError, AttributeError, RuntimeError, TypeError, ValueError) as error:
+        order = list(kept) if numbers.order is None else numbers.order
+        return TrainingState(
+            step=numbers.step,
+            mass=numbers.mass,
+            loss_sum=numbers.loss_sum,
+            loss_count=numbers.loss_count,
+            evaluated=tensors["evaluated"].tolist(),
+            train_loss=tensors["train_loss"].tolist(),
+            values={name: list(kept[name].numpy()) for name in order},
+        )
+    except (InvalidConfig, LookupError, AttributeError, RuntimeError, TypeError, ValueError) as error:
         reason = message_of(error)
         raise DamagedArtefact(
             f"{file} does not hold the state of this run ({reason}); move it away to start again"
         ) from error
+
+
+def _check_progress(
+    numbers: _Numbers, tensors: Mapping[str, Tensor], values: Mapping[str, Tensor], steps: int
+) -> None:
+    """Raise if step, losses and evaluations do not fit each other, or a run of so many steps."""
+    evaluated, train_loss = tensors["evaluated"], tensors["train_loss"]
+    if evaluated.dim() != 1 or evaluated.dtype != torch.int64 or train_loss.shape != evaluated.shape:
+        raise ValueError("its evaluations are not numbered")
+    places = [-1, *evaluated.tolist(), numbers.step + 1]
+    if numbers.step > steps:
+        raise ValueError(f"it is of step {numbers.step}, and the run has {steps}")
+    if any(after <= before for before, after in itertools.pairwise(places)):
+        raise ValueError(f"its evaluations do not rise to step {numbers.step}")
+    if numbers.loss_count != numbers.step - max(places[-2], 0):
+        raise ValueError(f"it counts {numbers.loss_count} losses since its last evaluation")
+    if numbers.order is not None and sorted(numbers.order) != sorted(values):
+        raise ValueError("its values have other names than it says")
+    if odd := [name for name, value in values.items() if value.shape[:1] != evaluated.shape]:
+        raise ValueError(f"'{odd[0]}' is not of its {len(evaluated)} evaluations")
 
 
 def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -8,7 +8,6 @@ request. Their learning-rate mass is known if a Trainer logged every rate (`lear
 """
 
 import itertools
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from quantascope.runs.artefact import read_facts
+from quantascope.runs.config import LARGEST_FLOAT
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.training.checkpoint_files import Shards, require_complete
 from quantascope.training.checkpoint_names import find_checkpoints
@@ -128,7 +128,7 @@ class Trajectory:
         for file in files:
             facts = read_facts(file, remedy=RESTORE)
             step, mass = facts.get("step"), facts.get("mass")
-            if not isinstance(step, int) or not isinstance(mass, int | float) or not math.isfinite(mass):
+            if not isinstance(step, int) or not isinstance(mass, int | float) or not 0 <= mass <= LARGEST_FLOAT:
                 raise DamagedArtefact(
                     f"{file} does not record its step and learning-rate mass; it is not a checkpoint of a Recorder"
                 )

@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import ConfigDict
+
 from quantascope.models.saved import load_model, save_model
 from quantascope.qmodel.compiled.model import CompiledConfig, CompiledQModel
 from quantascope.quanta.graph import Edge, EdgeKind, QGraph
+from quantascope.runs.config import Config, Count, Positive
 
 KIND = "compiled Q-model"
 
@@ -31,12 +34,26 @@ def load_qmodel(path: Path, *, made_by: str | None = None) -> tuple[CompiledQMod
     return model, tuple(about["vocabulary"])
 
 
+class _Description(Config):
+    """What of a description the network is built from."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    vocabulary: tuple[str, ...]
+    positions: Positive
+    model: CompiledConfig
+    quanta: tuple[str, ...]
+    edges: tuple[tuple[Count, Count, EdgeKind], ...]
+    emitters: tuple[Count, ...]
+
+
 def _build(about: Mapping[str, Any]) -> CompiledQModel:
-    edges = tuple(Edge(parent, child, EdgeKind(kind)) for parent, child, kind in about["edges"])
+    found = _Description.parse(about)
+    edges = tuple(Edge(parent, child, kind) for parent, child, kind in found.edges)
     return CompiledQModel(
-        graph=QGraph(tuple(about["quanta"]), edges, tuple(about["emitters"])),
-        vocabulary=len(about["vocabulary"]),
-        positions=about["positions"],
-        config=CompiledConfig.parse(about["model"]),
+        graph=QGraph(found.quanta, edges, found.emitters),
+        vocabulary=len(found.vocabulary),
+        positions=found.positions,
+        config=found.model,
         seed=0,
     )

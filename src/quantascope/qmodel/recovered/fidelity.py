@@ -165,7 +165,7 @@ def through_time(run: RecoveredRun) -> pl.DataFrame:
         rows = [(step, *at_step(run, events, step)) for step in run.replay.steps]
         table = pl.DataFrame(rows, orient="row", schema=["step", *_TIME_COLUMNS])
         write_table(file, table, made_by=made_by)
-    return read_table(file, made_by=made_by, columns=("step", *_TIME_COLUMNS))
+    return read_table(file, made_by=made_by, columns={"step": "int", **dict.fromkeys(_TIME_COLUMNS, "float")})
 
 
 _TIME_COLUMNS = ("agreement", "decided", "overlap", "source", "qmodel")

@@ -67,7 +67,7 @@ class RecoveredRun:
         file = self.path / SEMANTICS
         if not file.is_file():
             return {}
-        table = read_table(file, made_by=self.config.hash(), columns=("unit", "description"))
+        table = read_table(file, made_by=self.config.hash(), columns={"unit": "text", "description": "text"})
         return dict(zip(table["unit"], table["description"], strict=True))
 
 

@@ -80,7 +80,7 @@ class RecoveredQModel(nn.Module):
         super().__init__()
         if not layers:
             raise InvalidConfig("there are no factors, so no quanta; lower the threshold of quantascope discover")
-        if list(layers) != sorted(layers) or layers[-1] >= blocks:
+        if list(layers) != sorted(layers) or layers[0] < 0 or layers[-1] >= blocks:
             raise InvalidConfig(f"the quanta's layers {layers} are not in order within {blocks} blocks; sort them")
         self.layers, self.blocks, self.config = layers, blocks, config
         starts = [sum(layer < block for layer in layers) for block in range(blocks + 1)]

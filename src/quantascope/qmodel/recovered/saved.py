@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxtyping import Float
+from pydantic import ConfigDict
 from torch import Tensor
 
 from quantascope.models.predictions import decode
@@ -17,6 +18,7 @@ from quantascope.models.residual import Interface, InterfaceConfig
 from quantascope.models.saved import load_model, save_model
 from quantascope.qmodel.recovered.model import RecoveredConfig, RecoveredQModel
 from quantascope.runs.artefact import write_json
+from quantascope.runs.config import Config, Count, Depth, Positive, Width
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
 from quantascope.tasks.events import Events
 
@@ -115,17 +117,25 @@ def _described(model: RecoveredQModel, vocabulary: tuple[str, ...]) -> dict[str,
     }
 
 
+class _Description(Config):
+    """What of a description the network is built from."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    vocabulary: tuple[str, ...]
+    positions: Positive
+    width: Width
+    interface: InterfaceConfig
+    layers: tuple[Count, ...]
+    blocks: Depth
+    model: RecoveredConfig
+
+
 def _build(about: Mapping[str, Any]) -> RecoveredQModel:
+    found = _Description.parse(about)
     interface = Interface(
-        vocabulary=len(about["vocabulary"]),
-        positions=about["positions"],
-        width=about["width"],
-        config=InterfaceConfig.parse(about["interface"]),
+        vocabulary=len(found.vocabulary), positions=found.positions, width=found.width, config=found.interface
     )
     return RecoveredQModel(
-        layers=tuple(about["layers"]),
-        blocks=about["blocks"],
-        interface=interface,
-        config=RecoveredConfig.parse(about["model"]),
-        seed=0,
+        layers=found.layers, blocks=found.blocks, interface=interface, config=found.model, seed=0
     )
