@@ -80,6 +80,22 @@ def test_the_runs_are_independent_ones_and_variations_of_the_first():
     assert sum(run.model_seed == run.family.rank_seed for run in full.values()) == 9
 
 
+def test_the_paper_s_trees_have_the_released_defaults_and_one_stream_of_batches():
+    two_levels = child_parent_order.runs(CLAIMS["child-parent-order"].presets["paper"])
+    assert len(two_levels) == 9
+    for label, run in two_levels.items():
+        forest = run.forest
+        ratio = float(label.split("-")[1])
+        assert len(forest.parent) == 48
+        child = forest.parent >= 0
+        np.testing.assert_allclose(forest.query[child] / forest.query[forest.parent[child]], ratio)
+        assert run.data_seed == 1000
+    (sixty,) = acquisition_clock.runs(CLAIMS["acquisition-clock"].presets["paper"]).values()
+    assert len(sixty.forest.parent) == 60
+    assert sixty.forest.sensors == 64
+    np.testing.assert_allclose(np.bincount(sixty.forest.depth, sixty.forest.query), 0.25)
+
+
 def test_a_staircase_shows_its_crossings_and_its_plateau():
     family = ComposedFamily(tasks=4, shared=2, shared_degree=2, pool=6, distractors=0)
     config = composed_staircase.ComposedStaircase(learner=HSPLearner(family=family), model_seeds=(0,))
