@@ -80,6 +80,39 @@ def test_the_runs_are_independent_ones_and_variations_of_the_first():
     assert sum(run.model_seed == run.family.rank_seed for run in full.values()) == 9
 
 
+def test_the_paper_s_trees_have_the_released_defaults_and_one_stream_of_batches():
+    two_levels = child_parent_order.runs(CLAIMS["child-parent-order"].presets["paper"])
+    assert len(two_levels) == 9
+    for label, run in two_levels.items():
+        forest = run.forest
+        ratio = float(label.split("-")[1])
+        assert len(forest.parent) == 48
+        child = forest.parent >= 0
+        np.testing.assert_allclose(forest.query[child] / forest.query[forest.parent[child]], ratio)
+        assert run.data_seed == 1000
+    (sixty,) = acquisition_clock.runs(CLAIMS["acquisition-clock"].presets["paper"]).values()
+    assert len(sixty.forest.parent) == 60
+    assert sixty.forest.sensors == 64
+    np.testing.assert_allclose(np.bincount(sixty.forest.depth, sixty.forest.query), 0.25)
+
+
+def test_the_released_pair_shares_its_start_its_q_model_and_the_panel_it_is_chosen_on():
+    (runs,) = CLAIMS["guided-training"].runs(CLAIMS["guided-training"].presets["paper"]).values()
+    ce, guided = runs.students["ce"], runs.students["guided"]
+    assert set(runs.students) == {"ce", "guided"}
+    assert ce == guided.replace({"weight": 0.0})
+    assert (guided.routing, guided.drawn_after, guided.best_on) == ("oracle", "teacher", "balanced")
+    (compiled,) = CLAIMS["compiled-qmodel"].runs(CLAIMS["compiled-qmodel"].presets["paper"]).values()
+    assert runs.every_teacher == compiled.every_teacher == (guided.teacher,)
+    rates = [guided.training.schedule.factor(step, 1000) for step in (0, 499, 999)]
+    assert rates == pytest.approx([0.999, 0.5, 0.0])
+    rates = [guided.teacher.training.schedule.factor(step, 1000) for step in (499, 500, 749, 999)]
+    assert rates == pytest.approx([1.0, 0.998, 0.5, 0.0])
+    for preset in ("quick", "full"):  # no other preset chooses on an evaluation set
+        for claim in CLAIMS.values():
+            assert "best_on" not in str(claim.presets[preset].model_dump(mode="json"))
+
+
 def test_a_staircase_shows_its_crossings_and_its_plateau():
     family = ComposedFamily(tasks=4, shared=2, shared_degree=2, pool=6, distractors=0)
     config = composed_staircase.ComposedStaircase(learner=HSPLearner(family=family), model_seeds=(0,))

@@ -6,17 +6,18 @@ import sys
 
 import pytest
 import torch
+from torch import nn
 
 from quantascope.claims.guidance_runs import GuidanceRuns, check_guidance_runs, learn_guidance_runs, seeded
 from quantascope.cli import main
 from quantascope.guidance.alignment import event_updates
-from quantascope.guidance.guide import learn_guided
+from quantascope.guidance.guide import fresh_network, learn_guided
 from quantascope.guidance.learner import GuidedLearner
 from quantascope.guidance.network import build_network
 from quantascope.guidance.target import guidance_of, lessons_of
 from quantascope.models import Transformer
 from quantascope.models.saved_transformer import load_transformer
-from quantascope.qmodel.compiled.fit import learn_compiled, read_compiled
+from quantascope.qmodel.compiled.fit import fresh_qmodel, learn_compiled, read_compiled
 from quantascope.qmodel.compiled.program_task import program_task
 from quantascope.runs.errors import DamagedArtefact, InvalidConfig, RunMismatch
 
@@ -224,3 +225,84 @@ def test_a_transformer_is_no_teacher(program, teacher, failing, tmp_path):
     learn_guided(guided(program, training__steps=2), tmp_path / "run", read_compiled(teacher, program=program))
     line = failing("guide", "--out", str(tmp_path / "other"), "--teacher", str(tmp_path / "run"))
     assert "is a run of 'guided network', not of 'compiled Q-model'" in line
+
+
+def test_the_papers_network_is_drawn_after_a_q_model_of_its_teachers_shape(program):
+    drawn = {"teacher.model.initialization": "paper", "model.initialization": "paper", "drawn_after": "teacher"}
+    config = guided(program, model__blocks=2, seed=3).replace(drawn)
+    taught = program_task(program)
+    own = dict(fresh_network(config, taught).named_parameters())
+    task, width = taught.task, config.model.width
+    with torch.random.fork_rng():
+        torch.set_rng_state(fresh_qmodel(config.teacher.model, taught, seed=3).drawn_to)
+        token = nn.Embedding(len(task.vocabulary), width, padding_idx=0)
+        position = nn.Embedding(task.positions, width)
+        blocks = [
+            (
+                nn.MultiheadAttention(width, 1),
+                nn.Linear(width, config.model.hidden),
+                nn.Linear(config.model.hidden, width),
+            )
+            for _ in range(2)
+        ]
+        head = nn.Linear(width, len(task.vocabulary))
+    assert torch.equal(own["embedding.weight"], token.weight)
+    assert torch.equal(own["position.weight"], position.weight)
+    for number, (attention, up, down) in enumerate(blocks):
+        into = torch.cat([own[f"blocks.{number}.{name}.weight"] for name in ("query", "key_value")])
+        assert torch.equal(into, attention.in_proj_weight)
+        assert torch.equal(own[f"blocks.{number}.out.weight"], attention.out_proj.weight)
+        assert torch.equal(own[f"blocks.{number}.up.weight"], up.weight)
+        assert torch.equal(own[f"blocks.{number}.down.bias"], down.bias)
+    assert torch.equal(own["head.weight"], head.weight)
+    alone = fresh_network(config.replace({"drawn_after": "nothing"}), taught)
+    assert not torch.equal(own["head.weight"], alone.head.weight)
+
+
+def test_the_oracle_target_is_what_quanta_say_where_the_program_runs_them(teacher, program):
+    done = read_compiled(teacher, program=program)
+    config = guided(program, routing="oracle", target_norm=None)
+    taught = program_task(program)
+    asked = taught.supervision("training")
+    with torch.no_grad():
+        execution = done.model.run(asked.events, asked.active.float())
+    assert torch.equal(execution.activity.bool(), asked.active)
+    said = torch.where(asked.active[..., None], execution.content, 0.0)
+    by_level = [said[list(level)].sum(0) for level in taught.compiled.graph.by_level]
+    [lesson] = lessons_of(config, done, taught, network_of(config))
+    torch.testing.assert_close(lesson.guidance.target, torch.stack(by_level, 1))
+
+
+def test_the_best_checkpoint_on_a_panel_is_kept_and_the_last_one_is_recorded(teacher, program, tmp_path):
+    done = read_compiled(teacher, program=program)
+    config = guided(program, training__evaluate_every=10)
+    last = learn_guided(config, tmp_path / "last", done)
+    best = learn_guided(config.replace({"best_on": "evaluation"}), tmp_path / "best", done)
+    assert best.accuracy["evaluation_exact_last"] == last.accuracy["evaluation_exact"]
+    assert best.accuracy["evaluation_exact"] >= last.accuracy["evaluation_exact"]
+    # Steps do not change the schedule before them here, so that a shorter training is the checkpoint.
+    flat = {"training.schedule.decay": "none", "training.steps": 30}
+    chosen = learn_guided(config.replace({**flat, "best_on": "evaluation"}), tmp_path / "flat", done)
+    steps = int(chosen.accuracy["best_step"])
+    alone = learn_guided(config.replace({**flat, "training.steps": max(steps, 1)}), tmp_path / "alone", done)
+    if steps:
+        for name, weight in alone.model.state_dict().items():
+            assert torch.equal(weight, chosen.model.state_dict()[name]), name
+
+
+def test_a_compiled_model_keeps_its_best_checkpoint(program, tmp_path):
+    config = guided(program).teacher.replace(
+        {"best_on": "evaluation", "training.evaluate_every": 25, "training.steps": 100}
+    )
+    done = learn_compiled(config, tmp_path / "run")
+    last = learn_compiled(config.replace({"best_on": None}), tmp_path / "last")
+    assert done.accuracy["evaluation_exact_last"] == last.accuracy["evaluation_exact"]
+    assert done.accuracy["evaluation_exact_oracle_last"] == last.accuracy["evaluation_exact_oracle"]
+    assert done.accuracy["evaluation_exact"] >= last.accuracy["evaluation_exact"]
+    assert done.accuracy["best_step"] in (0, 25, 50, 75, 100)
+
+
+def test_a_network_of_ones_own_is_not_drawn_after_a_teacher(program):
+    own = {"model": {"file": "mine.py:model", "digest": "0"}, "stream_noise": 0.0, "drawn_after": "teacher"}
+    with pytest.raises(InvalidConfig, match="drawn_after=teacher has no effect on a network of your own"):
+        GuidedLearner.parse(own)

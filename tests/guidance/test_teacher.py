@@ -66,7 +66,7 @@ def test_a_network_that_does_as_the_program_does_agrees_in_all_and_one_that_does
         supervised.bias.zero_()
         supervised.weight[:, :2, :2] = torch.eye(2)
     message = torch.nn.functional.one_hot(asked.outcome.clamp(min=0, max=1), 2).float()
-    run = QExecution(torch.zeros(asked.events.count, 16), *2 * [asked.active.float()], message)
+    run = QExecution(torch.zeros(asked.events.count, 16), *2 * [asked.active.float()], message, message)
     assert gate_agreement(run.activity, asked) == pytest.approx(1.0)
     assert value_agreement(supervised, run, asked) == 1.0
     # PARITY says the opposite of what it found, and STAGE what it found.

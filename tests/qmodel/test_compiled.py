@@ -4,9 +4,11 @@ import math
 
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional
 
 from quantascope.qmodel import CompiledConfig, CompiledQModel, SupervisedQModel, gate_loss
+from quantascope.qmodel.compiled.authors import output_places
 from quantascope.qmodel.compiled.saved import load_qmodel, save_qmodel
 from quantascope.quanta.graph import Edge, QGraph
 from quantascope.runs.errors import InvalidConfig
@@ -172,3 +174,62 @@ def test_noise_disturbs_active_messages_alone(model):
     quiet, noisy = model.run(EVENTS, routing), model.run(EVENTS, routing, noise=0.5)
     assert 0.3 < (noisy.message[first] - quiet.message[first]).std() < 0.7
     assert not noisy.message[last].any()
+
+
+def drawn_as_released(seed, counts):
+    """The released modules in their order: embeddings, shared maps, quanta by name, head, semantic heads."""
+    torch.manual_seed(seed)
+    found = {"embedding": nn.Embedding(12, 8, padding_idx=0), "position": nn.Embedding(10, 8)}
+    found |= {"segment": nn.Embedding(2, 8)}
+    found |= {name: nn.Linear(8, 8) for name in ("start", "key", "value", "query", "out")}
+    for name in sorted(GRAPH.names):
+        found |= {f"{name}.up": nn.Linear(8, 8), f"{name}.down": nn.Linear(8, 8), f"{name}.gate": nn.Linear(8, 1)}
+    found["head"] = nn.Linear(8, 12)
+    end = torch.get_rng_state()
+    heads = {name: nn.Linear(8, counts[name]) for name in sorted(counts)}
+    return found, heads, end
+
+
+def test_the_papers_initialisation_draws_the_released_modules_in_their_order():
+    config = CompiledConfig(width=8, initialization="paper")
+    model = CompiledQModel(graph=GRAPH, vocabulary=12, positions=10, config=config, seed=3)
+    found, heads, end = drawn_as_released(3, {"D": 3, "B": 2})
+    own = dict(model.named_parameters())
+    for name in ("embedding", "position", "segment", "start", "key", "value", "query", "out", "head"):
+        for part, weight in found[name].named_parameters():
+            assert torch.equal(own[f"{name}.{part}"], weight), name
+    order = [quantum for level in GRAPH.by_level for quantum in level]
+    for row, quantum in enumerate(order):
+        for part in ("up", "down", "gate"):
+            drawn = found[f"{GRAPH.names[quantum]}.{part}"]
+            assert torch.equal(own[f"cells.{part}"][row], drawn.weight.T)
+            assert torch.equal(own[f"cells.{part}_bias"][row, 0], drawn.bias)
+    assert not own["query_bias"].any()
+    assert torch.equal(model.drawn_to, end)
+
+    places = [[2, 0, 1], [], [], [1, 0], []]
+    supervised = SupervisedQModel(model, (3, 1, 1, 2, 25), seed=9, reads="contents", places=places)
+    for row, name in enumerate(("D", "B")):
+        place = places[GRAPH.names.index(name)]
+        for code, at in enumerate(place):
+            assert torch.equal(supervised.weight[row, :, code], heads[name].weight[at])
+            assert supervised.bias[row, 0, code] == heads[name].bias[at]
+
+
+def test_heads_that_read_contents_do_not_depend_on_the_gates():
+    model = CompiledQModel(graph=GRAPH, vocabulary=12, positions=10, config=CompiledConfig(width=8), seed=3)
+    reading = {of: SupervisedQModel(model, (1, 3, 1, 2, 4), seed=0, reads=of) for of in ("messages", "contents")}
+    open_, closed = torch.ones(5, EVENTS.count), torch.ones(5, EVENTS.count)
+    closed[1] = 0  # the root "A", whose content no other quantum changes
+    logits = {
+        of: [supervised.semantic_logits(model.run(EVENTS, routing))[0, :, :3] for routing in (open_, closed)]
+        for of, supervised in reading.items()
+    }
+    assert torch.equal(*logits["contents"])
+    assert not torch.equal(*logits["messages"])
+    assert torch.equal(logits["contents"][0], logits["messages"][0])
+
+
+def test_outputs_stand_in_order_of_their_text():
+    assert output_places([9, 1, 19, 2]) == [3, 0, 1, 2]
+    assert output_places(["tens", "eight"]) == [1, 0]

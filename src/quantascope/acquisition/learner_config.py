@@ -21,6 +21,7 @@ from quantascope.tasks.hsp import (
     Panel,
     RegularFamily,
     authors_panel,
+    authors_shared_panel,
     balanced_panel,
     build_forest,
     random_panel,
@@ -70,15 +71,23 @@ class Learner(Config):
 class HSPLearner(Learner):
     """One network on fresh batches, evaluated on an exactly balanced panel.
 
-    The paper's draws of batches and panel are those of its released code.
+    The paper's draws of batches and panel are those of its released code. There the panel of regular trees asks
+    every task about the same random inputs, and a batch may be drawn in parts of `drawn_at_once` examples.
     """
 
     KIND: ClassVar[str] = "forest"
-    LATER: ClassVar[tuple[str, ...]] = ("draws",)
+    LATER: ClassVar[tuple[str, ...]] = ("draws", "drawn_at_once")
 
     family: Family = FlatFamily()
     model: MLPConfig = MLPConfig()
     draws: Literal["ours", "paper"] = "ours"
+    drawn_at_once: Positive | None = None
+
+    @model_validator(mode="after")
+    def _refuse_parts_of_our_draws(self) -> "HSPLearner":
+        if self.drawn_at_once and self.draws != "paper":
+            raise ValueError(f"drawn_at_once={self.drawn_at_once} has no effect on our draws; set draws=paper")
+        return self
 
     @property
     def networks(self) -> Sequence[MLPConfig]:
@@ -91,13 +100,17 @@ class HSPLearner(Learner):
 
     def panel(self) -> Panel:
         """A panel balanced over everything that a task reads, so that averages are expectations."""
-        drawn = authors_panel if self.draws == "paper" else balanced_panel
+        drawn = balanced_panel
+        if self.draws == "paper":
+            drawn = authors_shared_panel if isinstance(self.family, RegularFamily) else authors_panel
         return drawn(self.forest, inputs=self.panel_inputs, seed=self.panel_seed)
 
     def batches(self) -> Callable[[int], Batch]:
         """The fresh batch of each step."""
         if self.draws == "paper":
-            return AuthorsBatches(self.forest, batch_size=self.batch_size, seed=self.data_seed)
+            return AuthorsBatches(
+                self.forest, batch_size=self.batch_size, seed=self.data_seed, at_once=self.drawn_at_once
+            )
         return super().batches()
 
 

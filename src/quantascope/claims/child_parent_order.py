@@ -15,10 +15,10 @@ from pydantic import AfterValidator
 from quantascope.acquisition import reconstructed_loss
 from quantascope.acquisition.learner import HSPLearner, LearningCurves
 from quantascope.claims.forecasts import forecast_figures, forecast_tasks
-from quantascope.claims.hsp_claim import hsp_claim, learning, quick_learner
+from quantascope.claims.hsp_claim import TREE_DEFAULTS, hsp_claim, learning, quick_learner, with_model_seed
 from quantascope.claims.result import Estimate
 from quantascope.runs.config import Config, Distinct, Positive, PositiveFloat, Seeds
-from quantascope.tasks.hsp import LevelRatio, RegularFamily
+from quantascope.tasks.hsp import DepthMass, LevelRatio, RegularFamily
 from quantascope.training import TrainingConfig
 
 Curves = Mapping[str, LearningCurves]
@@ -39,15 +39,26 @@ class ChildParentOrder(Config):
     error_through: Positive = 4_000
 
 
+PAPER_LEARNER = TREE_DEFAULTS.replace({"family.roots": 16, "family.depth": 1})
+
+
+def with_ratio(family: RegularFamily, ratio: float) -> RegularFamily:
+    """The family in which a child is queried `ratio` times as often as its parent, by the same kind of law."""
+    law = family.demand
+    if isinstance(law, DepthMass):
+        return family.model_copy(update={"demand": law.replace({"decay": 1 / (family.branching * ratio)})})
+    return family.model_copy(update={"demand": LevelRatio(ratio=ratio)})
+
+
 def runs(config: ChildParentOrder) -> dict[str, HSPLearner]:
     """Every ratio with every model seed; the supports stay the same."""
     family = config.learner.family
+    assert isinstance(family, RegularFamily)  # as the config was validated
     return {
         f"ratio-{ratio}-model-{seed}": config.learner.model_copy(
             update={
-                "family": family.model_copy(update={"demand": LevelRatio(ratio=ratio)}),
-                "model_seed": seed,
-                "data_seed": config.learner.data_seed + seed,
+                "family": with_ratio(family, ratio),
+                **with_model_seed(config.learner, seed),
             }
         )
         for ratio in config.ratios
@@ -117,7 +128,7 @@ CLAIM = hsp_claim(
             model_seeds=(0, 1),
         ),
         "full": ChildParentOrder(model_seeds=(0, 1, 2, 3, 4)),
-        "paper": ChildParentOrder(),
+        "paper": ChildParentOrder(learner=PAPER_LEARNER),
     },
     runs=runs,
     measure=measure,

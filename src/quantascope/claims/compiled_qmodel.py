@@ -1,11 +1,18 @@
 """A program as a network: the compiled Q-model of number naming beside a Transformer (paper, section 5.3)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from quantascope.claims.guidance_runs import GuidanceOutcome, GuidanceRuns, by_seed, guidance_claim
 from quantascope.claims.result import Estimate
-from quantascope.guidance.learner import PLAIN, GuidedLearner
-from quantascope.qmodel.compiled.fit import PAPER_QMODEL, CompiledLearner, program_task
+from quantascope.guidance.guide import GuidedRun
+from quantascope.guidance.learner import PLAIN, RELEASED, GuidedLearner
+from quantascope.qmodel.compiled.fit import (
+    PAPER_QMODEL,
+    RELEASED_QMODEL,
+    CompiledLearner,
+    CompiledRun,
+    program_task,
+)
 from quantascope.runs.config import Config, Seeds
 
 PANELS = {"balanced": "balanced evaluation", "zero_gap": "zero gaps", "short_tail": "short tails"}
@@ -18,17 +25,17 @@ NARROW = CompiledLearner(noise_warmup=0.0)
 
 
 class CompiledQModelAccuracy(Config):
-    """Q-models as the paper trains them and as we do, and a Transformer of about their size."""
+    """Q-models as the paper trains them and, unless left out, as we do, and a Transformer of about their size."""
 
     learner: CompiledLearner = PAPER_QMODEL
-    narrow: CompiledLearner = NARROW
+    narrow: CompiledLearner | None = NARROW
     transformer: GuidedLearner = PLAIN.replace({"model.blocks": 5, "weight": 0.0})
     seeds: Seeds = EIGHT_SEEDS
 
 
 def runs(config: CompiledQModelAccuracy) -> dict[str, GuidanceRuns]:
     """Two forms of the Q-model and a Transformer from every seed."""
-    teachers = {"qmodel": config.learner, "narrow": config.narrow}
+    teachers = {"qmodel": config.learner} | ({"narrow": config.narrow} if config.narrow else {})
     return by_seed(GuidanceRuns(teachers=teachers, students={"transformer": config.transformer}), config.seeds)
 
 
@@ -36,7 +43,10 @@ def measure(config: CompiledQModelAccuracy, evidence: Mapping[str, GuidanceOutco
     """Exact accuracy under predicted and oracle routing, and that of the Transformer."""
     taught, found = program_task(config.learner.program), list(evidence.values())
     graph, over = taught.compiled.graph, Estimate.over_runs
-    qmodels, narrow = ([run.teachers[name] for run in found] for name in ("qmodel", "narrow"))
+    qmodels = [run.teachers["qmodel"] for run in found]
+    forms = {"": ("Q-model", qmodels)}
+    if config.narrow:
+        forms["narrow_"] = ("Q-model with narrow channels", [run.teachers["narrow"] for run in found])
     transformers = [run.students["transformer"] for run in found]
     cardinality = {one.name: one.output_cardinality for one in taught.compiled.program.registry.quanta}
     figures = {
@@ -58,7 +68,7 @@ def measure(config: CompiledQModelAccuracy, evidence: Mapping[str, GuidanceOutco
         of_panel = "" if panel == "balanced" else f"{panel}_"
         beside = [100 * run.accuracy[f"{panel}_exact"] for run in transformers]
         figures[f"{of_panel}transformer_exact"] = over(f"Transformer, {says}", beside, "%")
-        for key, whose, models in (("", "Q-model", qmodels), ("narrow_", "Q-model with narrow channels", narrow)):
+        for key, (whose, models) in forms.items():
             exact = [100 * run.accuracy[f"{panel}_exact"] for run in models]
             oracle = [100 * run.accuracy[f"{panel}_exact_oracle"] for run in models]
             gain = [one - other for one, other in zip(exact, beside, strict=True)]
@@ -67,6 +77,22 @@ def measure(config: CompiledQModelAccuracy, evidence: Mapping[str, GuidanceOutco
                 f"{whose} under the program's routing, {says}", oracle, "%"
             )
             figures[f"{of_panel}{key}gain"] = over(f"{whose} minus Transformer, {says}", gain, "points")
+    if config.learner.best_on and config.transformer.best_on:
+        figures |= _of_last({"": ("Q-model", qmodels), "transformer_": ("Transformer", transformers)})
+    return figures
+
+
+def _of_last(models: Mapping[str, tuple[str, Sequence[CompiledRun | GuidedRun]]]) -> dict[str, Estimate]:
+    """When the checkpoint that is best on the evaluation set was reached, and the accuracies of the last one."""
+    figures = {}
+    for key, (whose, runs) in models.items():
+        steps = [run.accuracy["best_step"] for run in runs]
+        figures[f"{key}best_step"] = Estimate.over_runs(f"step of the best checkpoint, {whose}", steps, "steps")
+        for panel, says in PANELS.items():
+            last = [100 * run.accuracy[f"{panel}_exact_last"] for run in runs]
+            of_panel = "" if panel == "balanced" else f"{panel}_"
+            title = f"{whose}, last checkpoint, {says}"
+            figures[f"{of_panel}{key}exact_last"] = Estimate.over_runs(title, last, "%")
     return figures
 
 
@@ -83,7 +109,12 @@ CLAIM = guidance_claim(
             seeds=(0,),
         ),
         "full": CompiledQModelAccuracy(),
-        "paper": CompiledQModelAccuracy(seeds=(0,)),
+        "paper": CompiledQModelAccuracy(
+            learner=RELEASED_QMODEL,
+            narrow=None,
+            transformer=RELEASED.replace({"model.blocks": 5, "weight": 0.0, "drawn_after": "nothing"}),
+            seeds=(0,),
+        ),
     },
     runs=runs,
     measure=measure,

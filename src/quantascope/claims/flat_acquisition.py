@@ -13,8 +13,9 @@ from pydantic import AfterValidator
 from quantascope.acquisition import ClockFit, fit_clock, rank_correlation, transition_breadth
 from quantascope.acquisition.learner import HSPLearner, LearningCurves
 from quantascope.claims.forecasts import forecast_figures, forecast_tasks
-from quantascope.claims.hsp_claim import hsp_claim, learning, quick_learner
+from quantascope.claims.hsp_claim import hsp_claim, learning, quick_learner, with_model_seed
 from quantascope.claims.result import Estimate
+from quantascope.models import MLPConfig
 from quantascope.runs.config import Config, Count, Seeds
 from quantascope.tasks.hsp import FlatFamily
 
@@ -30,6 +31,12 @@ class FlatAcquisition(Config):
     varied: tuple[Count, ...] = (1, 2)
 
 
+PAPER_LEARNER = HSPLearner(
+    family=FlatFamily(draws="paper"), model=MLPConfig(initialization="paper"), data_seed=1000, draws="paper"
+)
+"""The draws of the released module that appears to fit; no script of the displayed run is public."""
+
+
 def runs(config: FlatAcquisition) -> dict[str, HSPLearner]:
     """One run per setting, the displayed one first."""
     first = config.seeds[0]
@@ -39,8 +46,7 @@ def runs(config: FlatAcquisition) -> dict[str, HSPLearner]:
         _label(model, rank): config.learner.model_copy(
             update={
                 "family": config.learner.family.model_copy(update={"rank_seed": rank}),
-                "model_seed": model,
-                "data_seed": config.learner.data_seed + model,
+                **with_model_seed(config.learner, model),
             }
         )
         for model, rank in pairs
@@ -135,7 +141,7 @@ CLAIM = hsp_claim(
             varied=(),
         ),
         "full": FlatAcquisition(),
-        "paper": FlatAcquisition(seeds=(0,)),
+        "paper": FlatAcquisition(learner=PAPER_LEARNER, seeds=(0,)),
     },
     runs=runs,
     measure=measure,

@@ -19,7 +19,7 @@ from quantascope.claims.compiled_qmodel import EIGHT_SEEDS, NARROW, PANELS, SHOR
 from quantascope.claims.guidance_runs import GuidanceOutcome, GuidanceRuns, by_seed, guidance_claim
 from quantascope.claims.result import Estimate
 from quantascope.guidance.alignment import event_updates, level_sums, linear_cka
-from quantascope.guidance.learner import PLAIN, Control, GuidedLearner
+from quantascope.guidance.learner import PLAIN, RELEASED, Control, GuidedLearner
 from quantascope.qmodel.compiled.fit import program_task
 from quantascope.runs.config import Config, Seeds
 
@@ -39,10 +39,10 @@ OURS = GuidedLearner(teacher=NARROW)
 
 
 class GuidedTraining(Config):
-    """The paper's form and ours, over the same seeds."""
+    """The paper's form and, unless left out, ours, over the same seeds."""
 
     plain: GuidedLearner = PLAIN
-    ours: GuidedLearner = OURS
+    ours: GuidedLearner | None = OURS
     prompts: str = "unlabelled"
     controls: tuple[Control, ...] = ("depth", "examples", "word")
     seeds: Seeds = EIGHT_SEEDS
@@ -53,13 +53,16 @@ def runs(config: GuidedTraining) -> dict[str, GuidanceRuns]:
     students = {
         "ce": config.plain.replace({"weight": 0.0}),
         "guided": config.plain,
-        "oracle": config.plain.replace({"routing": "oracle"}),
-        "ours_ce": config.ours.replace({"weight": 0.0}),
-        "ours": config.ours,
-        "unlabelled": config.ours.replace({"prompts": config.prompts}),
         **{control: config.plain.replace({"control": control}) for control in config.controls},
     }
-    teachers = {"plain": config.plain.teacher, "ours": config.ours.teacher}
+    teachers = {"plain": config.plain.teacher}
+    if config.plain.routing != "oracle":
+        students["oracle"] = config.plain.replace({"routing": "oracle"})
+    if config.ours:
+        teachers["ours"] = config.ours.teacher
+        students["ours_ce"] = config.ours.replace({"weight": 0.0})
+        students["ours"] = config.ours
+        students["unlabelled"] = config.ours.replace({"prompts": config.prompts})
     return by_seed(GuidanceRuns(teachers=teachers, students=students), config.seeds)
 
 
@@ -72,7 +75,7 @@ def measure(config: GuidedTraining, evidence: Mapping[str, GuidanceOutcome]) -> 
     for panel, says in PANELS.items():
         exact = {row: [100 * run.students[row].accuracy[f"{panel}_exact"] for run in found] for row in rows} | {
             f"teacher_{name}": [100 * run.teachers[name].accuracy[f"{panel}_exact"] for run in found]
-            for name in ("plain", "ours")
+            for name in found[0].teachers
         }
         titles = ROWS | {"teacher_plain": "the Q-model", "teacher_ours": "the Q-model of our form"}
         for row, values in exact.items():
@@ -82,7 +85,17 @@ def measure(config: GuidedTraining, evidence: Mapping[str, GuidanceOutcome]) -> 
             if row not in ("ce", "ours_ce"):
                 gain = [one - other for one, other in zip(exact[row], exact[base], strict=True)]
                 figures[f"{panel}_{row}_gain"] = over(f"{ROWS[row]}: gain, {says}", gain, "points")
+        if config.plain.best_on:
+            for row in rows:
+                last = [100 * run.students[row].accuracy[f"{panel}_exact_last"] for run in found]
+                figures[f"{panel}_{row}_last"] = over(f"{ROWS[row]}, last checkpoint, {says}", last, "%")
+    if config.plain.best_on:
+        for row in rows:
+            steps = [run.students[row].accuracy["best_step"] for run in found]
+            figures[f"best_step_{row}"] = over(f"{ROWS[row]}: step of the best checkpoint", steps, "steps")
     for row in ("ce", "guided", "ours"):
+        if row not in rows:
+            continue
         matrices = [alignment(run, row) for run in found]
         figures[f"alignment_{row}"] = over(
             f"mean CKA of each block with its level on held-out events, {ROWS[row]}",
@@ -112,7 +125,7 @@ CLAIM = guidance_claim(
             plain=PLAIN.replace(QUICK), ours=OURS.replace(QUICK), prompts="training", seeds=(0,)
         ),
         "full": GuidedTraining(),
-        "paper": GuidedTraining(seeds=(0,)),
+        "paper": GuidedTraining(plain=RELEASED, ours=None, controls=(), seeds=(0,)),
     },
     runs=runs,
     measure=measure,

@@ -9,8 +9,8 @@ from quantascope.claims.claim import Claim, Cost
 from quantascope.claims.result import Estimate
 from quantascope.models import MLPConfig
 from quantascope.runs.config import Config
-from quantascope.tasks.hsp import ComposedFamily, FlatFamily, RegularFamily
-from quantascope.training import TrainingConfig
+from quantascope.tasks.hsp import ComposedFamily, DepthMass, FlatFamily, RegularFamily
+from quantascope.training import OptimizerConfig, TrainingConfig
 
 
 def hsp_claim(
@@ -34,6 +34,26 @@ def hsp_claim(
         measure=measure,
         cost=cost,
     )
+
+
+TREE_DEFAULTS = HSPLearner(
+    family=RegularFamily(roots=4, depth=3, pool=64, even=True, demand=DepthMass()),
+    model=MLPConfig(hidden_layers=3, initialization="paper"),
+    training=TrainingConfig(
+        steps=20_000, optimizer=OptimizerConfig(name="sgd", learning_rate=0.1), evaluate_every=100
+    ),
+    batch_size=1024,
+    data_seed=1000,
+    draws="paper",
+    drawn_at_once=256,
+)
+"""The defaults and draws of the released module for trees; whether displayed runs had them is not public."""
+
+
+def with_model_seed(learner: HSPLearner, seed: int) -> dict[str, int]:
+    """The seeds of a network, and of its batches, which in the released code have a seed of their own."""
+    shift = 0 if learner.draws == "paper" else seed
+    return {"model_seed": seed, "data_seed": learner.data_seed + shift}
 
 
 def learning(family: type[Config]) -> Callable[[HSPLearner], HSPLearner]:

@@ -38,6 +38,7 @@ from quantascope.qmodel.compiled.fit import (
     KEPT_PROGRAM,
     CompiledRun,
     check_program_task,
+    fresh_qmodel,
     learn_compiled,
     read_compiled,
 )
@@ -47,6 +48,7 @@ from quantascope.runs.progress import Progress
 from quantascope.runs.run_directory import RunDirectory
 from quantascope.sources.user_file import keep_file
 from quantascope.training import Minibatches, Objective, train
+from quantascope.training.best import BestCheckpoint, chosen_checkpoint
 from quantascope.training.footprint import check_training, count_parameters
 
 RESULT = "accuracy.json"
@@ -139,25 +141,44 @@ def learn_guided(
 
     def make(run: RunDirectory) -> None:
         taught = program_task(program)
-        model = build_network(config.model, taught.task, seed=config.seed).to(where)
+        model = fresh_network(config, taught).to(where)
         lessons = moved(lessons_of(config, teacher, taught, model), where)
+        asked = taught.events(config.best_on) if config.best_on else None
+        best = (
+            BestCheckpoint(run, lambda network: {"exact": predict(network, asked).exact_accuracy})
+            if asked
+            else None
+        )
         model.train()
-        train(
+        history = train(
             cast(nn.Module, model),
             batches=_batches(config, lessons),
             objective=guided_objective(config),
             config=config.training,
             seed=config.seed,
+            evaluate=best,
             run=run,
             progress=progress,
         )
         model.eval()
+        chosen: dict[str, float] = {}
+        if best:
+            chosen = chosen_checkpoint(history, ("exact",), exact_accuracy(model, taught))
+            best.restore(cast(nn.Module, model))
         save_network(path, model, taught.task, made_by=run.hash)
-        write_accuracy(path / RESULT, exact_accuracy(model, taught), made_by=run.hash)
+        write_accuracy(path / RESULT, exact_accuracy(model, taught) | chosen, made_by=run.hash)
 
     run.complete([MODEL, RESULT], make)
     model = load_network(path, config.model, program, made_by=run.hash).to(where)
     return GuidedRun(config, model, read_accuracy(path / RESULT, made_by=run.hash), program)
+
+
+def fresh_network(config: GuidedLearner, taught: ProgramTask) -> TrainableModel:
+    """The network before training."""
+    if config.drawn_after == "nothing":
+        return build_network(config.model, taught.task, seed=config.seed)
+    first = fresh_qmodel(config.teacher.model, taught, seed=config.seed)
+    return build_network(config.model, taught.task, seed=config.seed, start=first.drawn_to)
 
 
 def _batches(config: GuidedLearner, lessons: list[Lesson]) -> Callable[[int], Lesson]:
@@ -178,6 +199,8 @@ def check_guidance(config: GuidedLearner, taught: ProgramTask, device: torch.dev
     task, events = taught.task, taught.events(config.panel)
     if config.batch is not None:
         Minibatches(events, config.batch)
+    if config.best_on:
+        task.panel(config.best_on)
     if isinstance(config.model, TransformerConfig):
         parameters = count_parameters(lambda: cast(nn.Module, build_network(config.model, task, seed=0)))
         tokens = len(events.rows) if config.batch is None else config.batch * events.tokens.shape[1]

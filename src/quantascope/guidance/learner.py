@@ -7,7 +7,7 @@ from pydantic import model_validator
 
 from quantascope.guidance.network import OwnNetwork
 from quantascope.models import TransformerConfig
-from quantascope.qmodel.compiled.fit import ADAM, PAPER_QMODEL, CompiledLearner, CompiledRun
+from quantascope.qmodel.compiled.fit import ADAM, PAPER_QMODEL, RELEASED_QMODEL, CompiledLearner, CompiledRun
 from quantascope.runs.config import Config, Count, NonNegativeFloat, Positive, PositiveFloat, Seed
 from quantascope.runs.errors import RunMismatch
 from quantascope.training import ScheduleConfig, TrainingConfig
@@ -24,7 +24,7 @@ class GuidedLearner(Config):
     """
 
     KIND: ClassVar[str] = "guided network"
-    LATER: ClassVar[tuple[str, ...]] = ("trained_on", "batch", "only_right")
+    LATER: ClassVar[tuple[str, ...]] = ("trained_on", "batch", "only_right", "drawn_after", "best_on")
 
     teacher: CompiledLearner = CompiledLearner()
     model: TransformerConfig | OwnNetwork = TransformerConfig(blocks=10)
@@ -47,6 +47,11 @@ class GuidedLearner(Config):
     """Examples per update; None for all."""
     only_right: bool = False
     """Guide only on training inputs that the program answers as the task does."""
+    drawn_after: Literal["nothing", "teacher"] = "nothing"
+    """What is drawn from the seed before the network: nothing, or as in the paper's released code a Q-model of the
+    teacher's shape."""
+    best_on: str | None = None
+    """Keep the checkpoint that is best on this panel, which makes its accuracy there optimistic. Default: last."""
     seed: Seed = 0
 
     @property
@@ -71,11 +76,27 @@ class GuidedLearner(Config):
                 f"stream_noise {self.stream_noise:g} has no effect on a network of your own; set stream_noise=0, "
                 "and give the network its own dropout"
             )
+        if self.drawn_after != "nothing" and isinstance(self.model, OwnNetwork):
+            raise ValueError(
+                f"drawn_after={self.drawn_after} has no effect on a network of your own; leave it out"
+            )
         return self
 
 
 PLAIN = GuidedLearner(teacher=PAPER_QMODEL, target_norm=None, stream_noise=0.0)
 """The paper's settings."""
+RELEASED = PLAIN.replace(
+    {
+        "teacher": RELEASED_QMODEL.model_dump(mode="json"),
+        "model.initialization": "paper",
+        "drawn_after": "teacher",
+        "training.schedule.zero_update": True,
+        "training.evaluate_every": 10,
+        "routing": "oracle",
+        "best_on": "balanced",
+    }
+)
+"""The paper's settings as its released code has them, with its draws and its choice on the evaluation set."""
 
 
 def guided_learner(

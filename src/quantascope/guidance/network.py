@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from quantascope.models import Transformer, TransformerConfig
+from quantascope.models.drawing import Start
 from quantascope.models.hugging_face import HuggingFaceDecoder, save_pretrained
 from quantascope.models.residual import Execution, TrainableModel
 from quantascope.models.saved import load_model, save_model
@@ -52,10 +53,16 @@ class OwnNetwork(Config):
         return cls(file=where, digest=file_digest(file))
 
 
-def build_network(config: TransformerConfig | OwnNetwork, task: SequenceTask, *, seed: int) -> TrainableModel:
-    """The network before training, with the same weights with and without guidance."""
+def build_network(
+    config: TransformerConfig | OwnNetwork, task: SequenceTask, *, seed: int, start: Start | None = None
+) -> TrainableModel:
+    """The network before training, with the same weights with and without guidance.
+
+    A Transformer is drawn from `start` if given, else from the seed.
+    """
     if isinstance(config, TransformerConfig):
-        return Transformer(vocabulary=len(task.vocabulary), positions=task.positions, config=config, seed=seed)
+        drawn = seed if start is None else start
+        return Transformer(vocabulary=len(task.vocabulary), positions=task.positions, config=config, seed=drawn)
     file = Path(split_entry(config.file)[0])
     if file.is_file() and file_digest(file) != config.digest:
         raise RunMismatch(f"{file} has changed since the config was made; restore it, or name it again")

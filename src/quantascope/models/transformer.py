@@ -17,6 +17,7 @@ from pydantic import model_validator
 from torch import Tensor, nn
 
 from quantascope.models.device import noise_like
+from quantascope.models.drawing import Start, drawing
 from quantascope.models.grid import Grid, Queries, grid_of, spread
 from quantascope.models.hidden_units import hidden_unit_groups
 from quantascope.models.residual import Execution, Interface
@@ -69,11 +70,10 @@ class Transformer(nn.Module):
     [(10, 32), (10, 32), (10, 32)]
     """
 
-    def __init__(self, *, vocabulary: int, positions: int, config: TransformerConfig, seed: int) -> None:
+    def __init__(self, *, vocabulary: int, positions: int, config: TransformerConfig, seed: Start) -> None:
         super().__init__()
         self.vocabulary, self.positions, self.config = vocabulary, positions, config
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+        with drawing(seed):
             self.embedding = nn.Embedding(vocabulary, config.width, padding_idx=PAD)
             self.position = nn.Embedding(positions, config.width)
             self.blocks = nn.ModuleList(Block(config) for _ in range(config.blocks))

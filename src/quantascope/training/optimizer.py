@@ -1,7 +1,7 @@
 """Optimizers and learning-rate schedules, by name."""
 
 import math
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from pydantic import Field, model_validator
@@ -35,23 +35,31 @@ class OptimizerConfig(Config):
 
 
 class ScheduleConfig(Config):
-    """Learning rate over time as a factor: linear warm-up, constant, then a decay to zero at the last step."""
+    """Learning rate over time as a factor: linear warm-up, constant, then a decay to zero after the last update.
+
+    With `zero_update`, as in the paper's released code, zero is already the factor of the last update.
+    """
+
+    LATER: ClassVar[tuple[str, ...]] = ("zero_update",)
 
     warmup: Count = 0
     decay: Literal["none", "linear", "cosine"] = "none"
     decay_from: Count = 0
+    zero_update: bool = False
 
     def factor(self, step: int, steps: int) -> float:
         """The factor of the update that follows `step` updates, out of `steps`.
 
         >>> ScheduleConfig(decay="linear", decay_from=500).factor(750, steps=1000)
         0.5
+        >>> ScheduleConfig(decay="linear", decay_from=500, zero_update=True).factor(999, steps=1000)
+        0.0
         """
         if step < self.warmup:
             return (step + 1) / self.warmup
         if self.decay == "none" or step < self.decay_from:
             return 1.0
-        done = (step - self.decay_from) / max(1, steps - self.decay_from)
+        done = (step + self.zero_update - self.decay_from) / max(1, steps - self.decay_from)
         return 1 - done if self.decay == "linear" else (1 + math.cos(math.pi * done)) / 2
 
 

@@ -17,7 +17,9 @@ def draw(reproduction: Reproduction) -> Figure:
         "exact_oracle": "Q-model,\noracle",
         "narrow_exact": "narrow\nchannels",
         "narrow_exact_oracle": "narrow,\noracle",
+        "exact_last": "Q-model,\nlast step",
     }
+    rows = {row: says for row, says in rows.items() if row in reproduction.result.figures}
     accuracy_panel(
         accuracy,
         reproduction.result,

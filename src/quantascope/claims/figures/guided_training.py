@@ -16,7 +16,9 @@ from quantascope.report.figures.style import BLUE, GREEN, GREY, VERMILLION, pane
 PANEL_STYLES = {"balanced": (BLUE, "o"), "zero_gap": (VERMILLION, "s"), "short_tail": (GREEN, "^")}
 _ROWS = {
     "ce": "cross-entropy alone",
+    "ce_last": "… last step",
     "guided": "guided",
+    "guided_last": "… last step ",
     "oracle": "… by the program's routing",
     "depth": "… depth shuffled",
     "examples": "… examples shuffled",

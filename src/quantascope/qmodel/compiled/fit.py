@@ -11,9 +11,11 @@ from torch import Tensor
 from quantascope.models import Predictions, predict
 from quantascope.models.device import CPU, device_of, find_device, moved
 from quantascope.qmodel import CompiledConfig, CompiledQModel, QExecution, SupervisedQModel, Supervision, gate_loss
+from quantascope.qmodel.compiled.authors import output_places
 from quantascope.qmodel.compiled.knowledge import Knowledge, measure_knowledge
 from quantascope.qmodel.compiled.program_task import ProgramTask, program_task
 from quantascope.qmodel.compiled.saved import load_qmodel, save_qmodel
+from quantascope.qmodel.compiled.supervision import Read, taught_quanta
 from quantascope.runs.accuracy import read_accuracy, write_accuracy
 from quantascope.runs.config import Config, NonNegativeFloat, Positive, Seed, Share
 from quantascope.runs.errors import DamagedArtefact
@@ -22,6 +24,7 @@ from quantascope.runs.run_directory import RunDirectory, read_run
 from quantascope.sources.user_file import check_named, keep_file
 from quantascope.tasks.events import Events
 from quantascope.training import Minibatches, Objective, OptimizerConfig, ScheduleConfig, TrainingConfig, train
+from quantascope.training.best import BestCheckpoint, chosen_checkpoint
 from quantascope.training.footprint import check_training, count_parameters
 from quantascope.training.objective import GradientOf
 
@@ -36,7 +39,7 @@ class CompiledLearner(Config):
     """
 
     KIND: ClassVar[str] = "compiled Q-model"
-    LATER: ClassVar[tuple[str, ...]] = ("batch",)
+    LATER: ClassVar[tuple[str, ...]] = ("batch", "semantics", "best_on")
 
     program: str = "english"
     trained_on: str = "training"
@@ -53,6 +56,11 @@ class CompiledLearner(Config):
     """Share of the steps over which the noise ramps up; full noise from the start hurts generalization."""
     batch: Positive | None = None
     """Examples per update; None for all."""
+    semantics: Read = "messages"
+    """What semantic heads read."""
+    best_on: str | None = None
+    """Keep the checkpoint that is best on this panel, as the paper's authors do on the evaluation set. This makes
+    its accuracy there optimistic: for comparison only. Default: the last."""
     seed: Seed = 0
 
     def noise_at(self, step: int) -> float:
@@ -75,6 +83,16 @@ PAPER_QMODEL = CompiledLearner(
     noise_warmup=0.0,
 )
 """The paper's settings."""
+RELEASED_QMODEL = PAPER_QMODEL.replace(
+    {
+        "model.initialization": "paper",
+        "semantics": "contents",
+        "training.schedule.zero_update": True,
+        "training.evaluate_every": 20,
+        "best_on": "balanced",
+    }
+)
+"""The paper's settings as its released code has them, with its draws and its choice on the evaluation set."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,10 +133,10 @@ def learn_compiled(
 
     def make(run: RunDirectory) -> None:
         taught = program_task(config.program)
-        supervised = _train(config, taught, run, progress, where)
+        supervised, chosen = _train(config, taught, run, progress, where)
         save_qmodel(path / MODEL, supervised.model, taught.task.vocabulary, made_by=run.hash)
         measure_knowledge(supervised, taught, config.trained_on).save(path / KNOWLEDGE, made_by=run.hash)
-        write_accuracy(path / RESULT, routed_accuracy(supervised.model, taught), made_by=run.hash)
+        write_accuracy(path / RESULT, routed_accuracy(supervised.model, taught) | chosen, made_by=run.hash)
 
     run.complete([MODEL, RESULT], make)
     return _read(config, path, config.program, where)
@@ -133,7 +151,8 @@ def check_program_task(config: CompiledLearner, taught: ProgramTask, device: tor
     """Raise if the program does not write its task's answers, before training and before writing files."""
     taught.check_outcomes(config.trained_on)
     _batches(config, taught.supervision(config.trained_on))
-    for panel in dict.fromkeys((config.trained_on, *taught.task.reported)):
+    chosen = (config.best_on,) if config.best_on else ()
+    for panel in dict.fromkeys((config.trained_on, *chosen, *taught.task.reported)):
         taught.supervision(panel)
     parameters = count_parameters(lambda: _build(config, taught))
     size = f"a Q-model of width={config.model.width}"
@@ -164,19 +183,28 @@ def _train(
     run: RunDirectory,
     progress: Progress | None,
     device: torch.device,
-) -> SupervisedQModel:
+) -> tuple[SupervisedQModel, dict[str, float]]:
+    """The trained Q-model; if it is the best of several checkpoints, its step and the accuracy of the last."""
     supervised = _build(config, taught).to(device)
     supervision = moved(taught.supervision(config.trained_on), device)
-    train(
+    asked = taught.supervision(config.best_on) if config.best_on else None
+    best = BestCheckpoint(run, lambda trained: routed_scores(trained.model, asked)) if asked else None
+    history = train(
         supervised,
         batches=_batches(config, supervision),
         objective=compiled_objective(config),
         config=config.training,
         seed=config.seed,
+        evaluate=best,
         run=run,
         progress=progress,
     )
-    return supervised.eval()
+    supervised.eval()
+    if best is None:
+        return supervised, {}
+    last = routed_accuracy(supervised.model, taught)
+    best.restore(supervised)
+    return supervised, chosen_checkpoint(history, SCORES, last)
 
 
 def _batches(config: CompiledLearner, supervision: Supervision) -> Callable[[int], Supervision]:
@@ -186,16 +214,28 @@ def _batches(config: CompiledLearner, supervision: Supervision) -> Callable[[int
     return lambda step: supervision.at(chosen.examples(step))
 
 
-def _build(config: CompiledLearner, taught: ProgramTask) -> SupervisedQModel:
-    model = CompiledQModel(
+def fresh_qmodel(config: CompiledConfig, taught: ProgramTask, *, seed: int) -> CompiledQModel:
+    """The Q-model of a program before training."""
+    task = taught.task
+    return CompiledQModel(
         graph=taught.compiled.graph,
-        vocabulary=len(taught.task.vocabulary),
-        positions=taught.task.positions,
-        config=config.model,
-        seed=config.seed,
+        vocabulary=len(task.vocabulary),
+        positions=task.positions,
+        config=config,
+        seed=seed,
     )
+
+
+def _build(config: CompiledLearner, taught: ProgramTask) -> SupervisedQModel:
+    model = fresh_qmodel(config.model, taught, seed=config.seed)
     outcomes = tuple(len(values) for values in taught.compiled.outcomes)
-    return SupervisedQModel(model, outcomes, seed=config.seed)
+    if config.model.initialization != "paper":
+        return SupervisedQModel(model, outcomes, seed=config.seed, reads=config.semantics)
+    places = [
+        output_places(values) if quantum in taught_quanta(outcomes) else []
+        for quantum, values in enumerate(taught.compiled.outcomes)
+    ]
+    return SupervisedQModel(model, outcomes, seed=config.seed, reads=config.semantics, places=places)
 
 
 def compiled_objective(config: CompiledLearner) -> GradientOf:
@@ -229,6 +269,29 @@ def routed_accuracy(model: CompiledQModel, taught: ProgramTask) -> dict[str, flo
         found[f"{panel}_exact"] = predict(model, asked.events).exact_accuracy
         found[f"{panel}_exact_oracle"] = predict_routed(model, asked).exact_accuracy
     return found
+
+
+SCORES = ("exact", "tokens", "routing")
+
+
+@torch.no_grad()
+def routed_scores(model: CompiledQModel, asked: Supervision) -> dict[str, float]:
+    """Exact and token accuracy with predicted routing, and minus the mean difference of activity and program."""
+    device, far = device_of(model), []
+    done = 0
+
+    def run(part: Events) -> Tensor:
+        nonlocal done
+        execution = model.run(part.to(device))
+        wanted = asked.active[:, done : done + part.count].to(device)
+        far.append((execution.activity - wanted.float()).abs().mean(0))
+        done += part.count
+        return execution.logits
+
+    found = predict(run, asked.events)
+    return dict(
+        zip(SCORES, (found.exact_accuracy, found.token_accuracy, -float(torch.cat(far).mean())), strict=True)
+    )
 
 
 def predict_routed(model: CompiledQModel, asked: Supervision) -> Predictions:

@@ -132,5 +132,8 @@ def _run(supervised: SupervisedQModel, events: Events) -> QExecution:
     parts = [supervised.model.run(events[start : start + _AT_ONCE]) for start in starts]
     return QExecution(
         torch.cat([part.logits for part in parts]),
-        *(torch.cat([getattr(part, name) for part in parts], 1) for name in ("gate", "activity", "message")),
+        *(
+            torch.cat([getattr(part, name) for part in parts], 1)
+            for name in ("gate", "activity", "message", "content")
+        ),
     )

@@ -14,15 +14,18 @@ The quanta of one level are computed at once.
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from quantascope.models.device import noise_like
+from quantascope.models.drawing import drawing
 from quantascope.models.grid import grid_of, spread
 from quantascope.models.transformer import read_memory
 from quantascope.qmodel.cell import Cells, closed_activity, gated_message, routed_stream
+from quantascope.qmodel.compiled.authors import authors_cells
 from quantascope.quanta.graph import QGraph
 from quantascope.runs.config import Config, Width
 from quantascope.runs.errors import InvalidConfig
@@ -31,25 +34,34 @@ from quantascope.tasks.events import PAD, Events
 SEGMENTS = 2
 _QUERY_BIAS = 0.5
 """Standard deviation of the quanta's query biases at initialization."""
+_MAPS = ("query", "key", "value", "out")
+_MAPS_OF_AUTHORS = ("key", "value", "query", "out")
 
 
 class CompiledConfig(Config):
-    """Shape of a compiled Q-model; everything else comes from the graph."""
+    """Shape of a compiled Q-model and how its weights are drawn; everything else comes from the graph.
+
+    The `paper` initialisation draws in the order of the paper's released code, so that a seed gives its weights.
+    """
+
+    LATER: ClassVar[tuple[str, ...]] = ("initialization",)
 
     width: Width = 32
+    initialization: Literal["default", "paper"] = "default"
 
 
 @dataclass(frozen=True, eq=False)
 class QExecution:
-    """One forward pass, quanta in the order of the graph: gates, activity, messages and logits.
+    """One forward pass, quanta in the order of the graph: gates, activity, messages, contents and logits.
 
-    A message is the output of a quantum's cell times the quantum's activity, which is detached.
+    A message is the content, the output of a quantum's cell, times the quantum's activity, which is detached.
     """
 
     logits: Float[Tensor, "events vocabulary"]
     gate: Float[Tensor, "quanta events"]
     activity: Float[Tensor, "quanta events"]
     message: Float[Tensor, "quanta events width"]
+    content: Float[Tensor, "quanta events width"]
 
     def level_sums(self, graph: QGraph) -> Float[Tensor, "events levels width"]:
         """Z: the messages of each level, summed."""
@@ -88,17 +100,24 @@ class CompiledQModel(nn.Module):
             above[place[quantum], [place[ancestor] for ancestor in graph.ancestors(quantum)]] = 1
         self.register_buffer("_above", above, persistent=False)
         width = config.width
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+        paper = config.initialization == "paper"
+        with drawing(seed):
             self.embedding = nn.Embedding(vocabulary, width, padding_idx=PAD)
             self.position = nn.Embedding(positions, width)
             self.segment = nn.Embedding(SEGMENTS, width)
             self.start = nn.Linear(width, width)
             self.query_norm = nn.LayerNorm(width)
-            self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
-            self.cells = Cells(quanta=len(order), width=width)
-            self.query_bias = nn.Parameter(_QUERY_BIAS * torch.randn(len(order), 1, width))
+            maps = {name: nn.Linear(width, width) for name in (_MAPS_OF_AUTHORS if paper else _MAPS)}
+            self.query, self.key, self.value, self.out = (maps[name] for name in _MAPS)
+            if paper:
+                self.cells = authors_cells([graph.names[quantum] for quantum in order], width)
+                self.query_bias = nn.Parameter(torch.zeros(len(order), 1, width))
+            else:
+                self.cells = Cells(quanta=len(order), width=width)
+                self.query_bias = nn.Parameter(_QUERY_BIAS * torch.randn(len(order), 1, width))
             self.head = nn.Linear(width, vocabulary)
+            self.drawn_to = torch.get_rng_state()
+            """The state of torch's generator from which the released code draws whatever comes next."""
 
     def forward(self, events: Events) -> Float[Tensor, "events vocabulary"]:
         """Logits of every event, with the routing that the gates predict."""
@@ -119,6 +138,7 @@ class CompiledQModel(nn.Module):
         key, value = (spread(read(memory), grid.slot, examples, length) for read in (self.key, self.value))
         gates, activity = [], []
         messages: list[Tensor] = []
+        contents: list[Tensor] = []
         first = 0
         for level in self.graph.by_level:
             which = slice(first, first + len(level))
@@ -132,6 +152,7 @@ class CompiledQModel(nn.Module):
                 for row, quantum in enumerate(level)
             ]
             gates.append(gate)
+            contents.append(content)
             heard = content + noise * noise_like(content) if noise else content
             messages.append(gated_message(torch.stack(activity[first:]).detach(), heard))
             first += len(level)
@@ -142,6 +163,7 @@ class CompiledQModel(nn.Module):
             torch.cat(gates)[self._place],
             torch.stack(activity)[self._place],
             sent[self._place],
+            torch.cat(contents)[self._place],
         )
 
     def _read(

@@ -4,18 +4,23 @@ Gates are trained on eligible events, where all parents run, with both classes w
 predict a quantum's output from its message; they are auxiliary and removed after training.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from quantascope.models.drawing import drawing
+from quantascope.qmodel.compiled.authors import authors_heads
 from quantascope.qmodel.compiled.model import CompiledQModel, QExecution
 from quantascope.quanta.labels import MOST_OUTCOMES, GateLabels
 from quantascope.tasks.events import Events
 
 _INACTIVE = -100
+Read = Literal["messages", "contents"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +83,23 @@ def taught_quanta(outcomes: tuple[int, ...]) -> list[int]:
 
 
 class SupervisedQModel(nn.Module):
-    """A compiled Q-model with a semantic head on each quantum that has 2 to 20 outcomes."""
+    """A compiled Q-model with a semantic head on each quantum that has 2 to 20 outcomes.
 
-    def __init__(self, model: CompiledQModel, outcomes: tuple[int, ...], *, seed: int) -> None:
+    Heads read messages, or contents, which do not depend on the gates. With the paper's initialisation, `places`
+    gives the place of each output of each quantum in the authors' order (`output_places`).
+    """
+
+    def __init__(
+        self,
+        model: CompiledQModel,
+        outcomes: tuple[int, ...],
+        *,
+        seed: int,
+        reads: Read = "messages",
+        places: Sequence[Sequence[int]] | None = None,
+    ) -> None:
         super().__init__()
+        self.reads = reads
         self.model = model
         self.taught = taught_quanta(outcomes)
         counts = torch.tensor([outcomes[quantum] for quantum in self.taught], dtype=torch.int64)
@@ -91,8 +109,13 @@ class SupervisedQModel(nn.Module):
         beyond = (torch.arange(MOST_OUTCOMES) >= counts[:, None])[:, None]
         self.register_buffer("_beyond", beyond, persistent=False)
         width = model.config.width
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
+        if places is not None:
+            taught = {quantum: places[quantum] for quantum in self.taught}
+            with drawing(model.drawn_to):
+                drawn = authors_heads(dict(enumerate(model.graph.names)), taught, width, MOST_OUTCOMES)
+            self.weight, self.bias = map(nn.Parameter, drawn)
+            return
+        with drawing(seed):
             heads = [nn.Linear(width, MOST_OUTCOMES) for _ in self.taught]
         none = torch.zeros(0, width, MOST_OUTCOMES)
         self.weight = nn.Parameter(torch.stack([head.weight.detach().T for head in heads]) if heads else none)
@@ -101,8 +124,9 @@ class SupervisedQModel(nn.Module):
         )
 
     def semantic_logits(self, execution: QExecution) -> Float[Tensor, "taught events outcomes"]:
-        """The heads' logits from the messages of the taught quanta."""
-        logits = torch.baddbmm(self.bias, execution.message[self.taught], self.weight)
+        """The heads' logits from the messages, or contents, of the taught quanta."""
+        read = execution.message if self.reads == "messages" else execution.content
+        logits = torch.baddbmm(self.bias, read[self.taught], self.weight)
         return logits.masked_fill(self._beyond, -torch.inf)
 
     def taught_values(

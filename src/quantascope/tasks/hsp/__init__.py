@@ -1,9 +1,10 @@
 """Hierarchical sparse parity: forests of composed parities, their samplers and panels."""
 
-from quantascope.tasks.hsp.authors import AuthorsBatches, authors_panel
+from quantascope.tasks.hsp.authors import AuthorsBatches, authors_panel, authors_shared_panel
 from quantascope.tasks.hsp.families import (
     ClosureDemand,
     ComposedFamily,
+    DepthMass,
     Family,
     FlatFamily,
     LevelRatio,
@@ -20,6 +21,7 @@ __all__ = [
     "Batch",
     "ClosureDemand",
     "ComposedFamily",
+    "DepthMass",
     "Family",
     "FlatFamily",
     "Forest",
@@ -30,6 +32,7 @@ __all__ = [
     "RegularFamily",
     "ZipfDemand",
     "authors_panel",
+    "authors_shared_panel",
     "balanced_panel",
     "build_forest",
     "random_panel",

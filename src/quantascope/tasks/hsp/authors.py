@@ -1,8 +1,10 @@
 """Random draws in the order of the paper's released code, so that its seeds give its tasks and examples.
 
     supports   for each role a table of distinct ones, chosen from all combinations of the role's pool
-    batches    one stream of a torch generator: the tasks of a batch, then all of its bits
-    panel      every assignment of what a task reads, in turn, on bits of another generator
+    batches    one stream of a torch generator: the tasks of a batch, then all of its bits; or so for each of
+               several parts of a batch
+    panel      every assignment of what a task reads, in turn, on bits of another generator; for trees, the same
+               bits for every task
 
 `draws="paper"` of a family and of a learner asks for them. A batch is not a function of its step alone here: one
 that is not the next in the stream is reached by drawing all before it.
@@ -62,10 +64,10 @@ class AuthorsBatches:
     (False, True)
     """
 
-    def __init__(self, forest: Forest, *, batch_size: int, seed: int) -> None:
+    def __init__(self, forest: Forest, *, batch_size: int, seed: int, at_once: int | None = None) -> None:
         self._tasks = PackedTasks(forest)
         self._probability = torch.tensor(forest.task_probability, dtype=torch.float32)
-        self._batch_size, self._seed = batch_size, seed
+        self._batch_size, self._seed, self._at_once = batch_size, seed, at_once or batch_size
         self._restart()
 
     def __call__(self, step: int) -> Batch:
@@ -84,10 +86,14 @@ class AuthorsBatches:
 
     def _bits_of_next(self) -> tuple[torch.Tensor, np.ndarray]:
         """Tasks, and the sensors of which the sign is −1."""
-        task = torch.multinomial(self._probability, self._batch_size, replacement=True, generator=self._generator)
-        drawn = torch.randint(0, 2, (self._batch_size, self._tasks.sensors), generator=self._generator)
+        left, tasks, drawn = self._batch_size, [], []
+        while left:
+            size = min(left, self._at_once)
+            tasks.append(torch.multinomial(self._probability, size, replacement=True, generator=self._generator))
+            drawn.append(torch.randint(0, 2, (size, self._tasks.sensors), generator=self._generator))
+            left -= size
         self._next += 1
-        return task, _minus(drawn)
+        return torch.cat(tasks), _minus(torch.cat(drawn))
 
 
 def authors_panel(forest: Forest, *, inputs: int, seed: int) -> Panel:
@@ -101,6 +107,12 @@ def authors_panel(forest: Forest, *, inputs: int, seed: int) -> Panel:
         read = [sensor for above in forest.path(node) for sensor in forest.support[above]]
         bits[row][:, read] = 1 - ((np.arange(inputs)[:, None] >> np.arange(len(read))) & 1)
     return panel_of(forest, bits)
+
+
+def authors_shared_panel(forest: Forest, *, inputs: int, seed: int) -> Panel:
+    """A panel that asks every task about the same of the authors' bits."""
+    generator = torch.Generator().manual_seed(seed)
+    return panel_of(forest, _minus(torch.randint(0, 2, (1, inputs, forest.sensors), generator=generator)))
 
 
 def _minus(drawn: torch.Tensor) -> np.ndarray:

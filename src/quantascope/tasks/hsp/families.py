@@ -21,7 +21,12 @@ _BYTES_OF_A_NODE = 500
 
 
 class FlatFamily(Config):
-    """Unrelated parities at Zipfian frequencies (appendix A.3)."""
+    """Unrelated parities at Zipfian frequencies (appendix A.3).
+
+    The paper's draws are those of its released code, where a parity is true where it is even.
+    """
+
+    LATER: ClassVar[tuple[str, ...]] = ("draws",)
 
     kind: Literal["flat"] = "flat"
     tasks: Positive = 64
@@ -31,6 +36,7 @@ class FlatFamily(Config):
     exponent: NonNegativeFloat = 1.0
     support_seed: Seed = 0
     rank_seed: Seed = 0
+    draws: Literal["ours", "paper"] = "ours"
 
 
 class ComposedFamily(Config):
@@ -77,8 +83,23 @@ class ZipfDemand(Config):
     rank_seed: Seed = 0
 
 
+class DepthMass(Config):
+    """The law of the paper's released code: roots by rank, and a mass for each depth, `decay` times the next.
+
+    Nodes of one tree and depth are queried equally often. A child is queried 1/(branching · decay) times as often
+    as its parent.
+    """
+
+    kind: Literal["depth mass"] = "depth mass"
+    decay: PositiveFloat = 1.0
+    root_exponent: NonNegativeFloat = 0.5
+    rank_seed: Seed = 0
+
+
 class RegularFamily(Config):
-    """Regular trees of local parities composed by NAND (appendix A.1)."""
+    """Regular trees of local parities composed by NAND (appendix A.1); `even` ones as in the released code."""
+
+    LATER: ClassVar[tuple[str, ...]] = ("even",)
 
     kind: Literal["regular"] = "regular"
     roots: Positive = 8
@@ -87,8 +108,11 @@ class RegularFamily(Config):
     degree: Positive = 2
     pool: Width = 100
     distractors: Distractors = 0
-    demand: Annotated[ClosureDemand | LevelRatio | ZipfDemand, Field(discriminator="kind")] = ClosureDemand()
+    demand: Annotated[ClosureDemand | LevelRatio | ZipfDemand | DepthMass, Field(discriminator="kind")] = (
+        ClosureDemand()
+    )
     support_seed: Seed = 0
+    even: bool = False
 
 
 Family = Annotated[FlatFamily | ComposedFamily | RegularFamily, Field(discriminator="kind")]
@@ -114,6 +138,8 @@ def build_forest(family: FlatFamily | ComposedFamily | RegularFamily) -> Forest:
 
 
 def _flat(family: FlatFamily) -> Forest:
+    if family.draws == "paper":
+        return _flat_as_authors(family)
     parent = [-1] * family.tasks
     pools = [range(family.pool)] * family.tasks
     supports = draw_supports(
@@ -124,6 +150,19 @@ def _flat(family: FlatFamily) -> Forest:
         support=tuple(supports),
         query=_dealt(zipf(family.tasks, family.exponent), family.rank_seed),
         sensors=family.pool + family.distractors,
+    )
+
+
+def _flat_as_authors(family: FlatFamily) -> Forest:
+    supports = role_supports(
+        family.tasks, degree=family.degree, pool=family.pool, first=0, role=0, seed=family.support_seed
+    )
+    return Forest(
+        parent=np.full(family.tasks, -1),
+        support=tuple(supports),
+        query=ranked_frequency(zipf(family.tasks, family.exponent), family.rank_seed),
+        sensors=family.pool + family.distractors,
+        even=True,
     )
 
 
@@ -182,6 +221,7 @@ def _regular(family: RegularFamily) -> Forest:
         support=tuple(supports),
         query=_regular_query(family, depth),
         sensors=family.pool + family.distractors,
+        even=family.even,
     )
 
 
@@ -194,6 +234,13 @@ def _regular_query(family: RegularFamily, depth: np.ndarray) -> np.ndarray:
             return weight / weight.sum()
         case ZipfDemand(exponent=exponent, rank_seed=seed):
             return _dealt(zipf(len(depth), exponent), seed)
+        case DepthMass(decay=decay, root_exponent=exponent, rank_seed=seed):
+            share = ranked_frequency(zipf(family.roots, exponent), seed)
+            mass = decay ** -np.arange(family.depth + 1.0)
+            each = mass / mass.sum() / family.branching ** np.arange(family.depth + 1.0)
+            return np.concatenate(
+                [np.repeat(share, family.branching**level) * each[level] for level in range(family.depth + 1)]
+            )
 
 
 def _check_memory(what: str, nodes: int, pool: int) -> None:

@@ -6,6 +6,8 @@ asked; the learner sees the dense bit vector and an opaque task identity, never 
 
 A flat family is a forest of roots. The composed staircase is one too: its shared parities are roots that are
 never queried, its tasks are their children, each of which brings a private parity.
+
+In an `even` forest z_v(x) is true where that XOR is false, as in the paper's released code.
 """
 
 from dataclasses import dataclass
@@ -34,6 +36,7 @@ class Forest:
     support: tuple[Support, ...]
     query: Float[np.ndarray, " nodes"]
     sensors: int
+    even: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "parent", np.asarray(self.parent, dtype=np.int64))
@@ -113,6 +116,6 @@ class Forest:
         """The output of every node, node after node: the definition, for checking faster code."""
         outputs = np.empty((len(bits), len(self.parent)), dtype=bool)
         for node, (above, support) in enumerate(zip(self.parent.tolist(), self.support, strict=True)):
-            parity = np.logical_xor.reduce(bits[:, support], axis=1)
+            parity = np.logical_xor.reduce(bits[:, support], axis=1) ^ self.even
             outputs[:, node] = parity if above < 0 else ~(outputs[:, above] & parity)
         return outputs

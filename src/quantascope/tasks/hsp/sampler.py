@@ -32,7 +32,7 @@ class PackedTasks:
     """The tasks of a forest as bit masks: what turns packed sensor words into labels."""
 
     def __init__(self, forest: Forest) -> None:
-        self.sensors = forest.sensors
+        self.sensors, self.even = forest.sensors, forest.even
         self.words = -(-forest.sensors // WORD)
         paths = [forest.path(node) for node in forest.tasks.tolist()]
         self.levels = max(len(path) for path in paths)
@@ -52,10 +52,10 @@ class PackedTasks:
     def parities(
         self, packed: UInt64[np.ndarray, "inputs words"], task: Int[np.ndarray, " inputs"]
     ) -> Bool[np.ndarray, "inputs levels"]:
-        """Local parities along the path of each input's task; false beyond its end."""
+        """Local parities along the path of each input's task; meaningless beyond its end."""
         masked = np.take(self.mask, task, axis=0)
         np.bitwise_and(masked, packed[:, None, :], out=masked)
-        return (np.bitwise_count(np.bitwise_xor.reduce(masked, axis=-1)) & 1).astype(bool)
+        return (np.bitwise_count(np.bitwise_xor.reduce(masked, axis=-1)) & 1).astype(bool) ^ self.even
 
     def labels(
         self, parities: Bool[np.ndarray, "inputs levels"], task: Int[np.ndarray, " inputs"]
