@@ -23,7 +23,7 @@ _FEW = 5
 _PART = 8
 """The timed piece is one in this many of all examples."""
 _MORE = 20
-"""The timed piece has at least this many examples, if there are as many; fixed costs would be scaled up otherwise."""
+"""The timed piece has at least this many examples, if there are so many, lest fixed costs be scaled up."""
 HELD: dict[Rule, int] = {"path": 4, "gradient": 3}
 """Number of copies of the parameters in memory at once: checkpoints, directions or gradients."""
 _UNITS = ((5400.0, 3600.0, "hour"), (90.0, 60.0, "minute"), (0.0, 1.0, "second"))
@@ -74,9 +74,9 @@ def field_cost(
 ) -> FieldCost:
     """The cost of `priority_field` with the same arguments, on an engine with `workers` workers.
 
-    The last interval is timed on a few examples and on an eighth of all, or on twenty if an eighth is less; time is
-    linear in the number of examples.
-    The number of points of the path rule is counted on a few examples of the first, middle and last intervals.
+    The last interval is timed on a few examples and on an eighth of all, or on twenty if an eighth is less; time
+    is linear in the number of examples. The number of points of the path rule is counted on a few examples of the
+    first, middle and last intervals.
     With many examples, all this takes a fraction of the time of one interval.
     """
     if workers < 1:
