@@ -132,9 +132,10 @@ def test_every_claim_is_described_and_names_a_page():
         assert (RESULTS.parent / entry.page).is_file()
 
 
-def test_an_unknown_protocol_of_a_claim_is_refused(tmp_path):
-    (tmp_path / "paper.toml").write_text('[claim.c]\nsays = "s"\npage = "p"\nfull = "some"\n')
-    with pytest.raises(DamagedArtefact, match=r"c\.full: Input should be .*smaller protocol"):
+@pytest.mark.parametrize("key", ["full", "run"])
+def test_an_unknown_protocol_of_a_claim_is_refused(key, tmp_path):
+    (tmp_path / "paper.toml").write_text(f'[claim.c]\nsays = "s"\npage = "p"\n{key} = "some"\n')
+    with pytest.raises(DamagedArtefact, match=rf"c\.{key}: Input should be .*smaller protocol"):
         read_entries(tmp_path)
 
 
@@ -179,6 +180,24 @@ def test_a_quick_result_alone_has_no_verdict(results):
     write_result(results, "quick", [1.0])
     rows = {row.figure: row for row in scoreboard(results)}
     assert (rows["f"].protocol, rows["f"].verdict) == ("smaller protocol", "no verdict")
+
+
+def test_a_run_by_released_defaults_is_no_run_of_the_paper_s(results):
+    paper = results / "paper.toml"
+    paper.write_text(
+        '[claim.c]\nsays = "s"\npage = "p"\nfull = "our protocol"\nrun = "released defaults"\n' + paper.read_text()
+    )
+    write_result(results, "paper", [1.0])
+    (alone, *_) = scoreboard(results)
+    assert (alone.figure, alone.protocol, alone.run, alone.verdict) == (
+        "f",
+        "released defaults",
+        None,
+        "no verdict",
+    )
+    write_result(results, "full", [1.0, 1.1])
+    (beside, *_) = scoreboard(results)
+    assert (beside.protocol, beside.run, beside.verdict) == ("our protocol", None, "no verdict")
 
 
 def test_a_figure_is_compared_on_the_paper_s_panel_where_it_was_measured_there(results):

@@ -2,7 +2,8 @@
 
 A claim may have two results: that of the *paper's own run*, whose seeds and order of draws are the paper's (preset
 `paper`), and one over seeds (preset `full`), which follows the paper's protocol or another one, as
-`results/paper.toml` says of each claim. Only the first two are compared with the paper:
+`results/paper.toml` says of each claim. Only the first two are compared with the paper. Where the settings of the
+paper's run are not public, the preset `paper` has the *released defaults* and is not compared either:
 
     exact               the paper's own run, or every run, gives the digits that the paper prints
     within the spread   the paper's number lies within the range of runs of its protocol, widened by half a unit of
@@ -30,7 +31,9 @@ from quantascope.runs.errors import DamagedArtefact, message_of
 from quantascope.runs.files import opened, unreadable
 
 Verdict = Literal["exact", "within the spread", "outside", "no verdict", "out of reach", "not run", "new"]
-Protocol = Literal["paper's run", "paper's protocol over seeds", "smaller protocol", "our protocol"]
+Protocol = Literal[
+    "paper's run", "paper's protocol over seeds", "smaller protocol", "our protocol", "released defaults"
+]
 PAPER_RUN: Protocol = "paper's run"
 COMPARED: tuple[Protocol, ...] = (PAPER_RUN, "paper's protocol over seeds")
 _PRESETS = ("paper", "full", "quick")
@@ -73,7 +76,7 @@ class PaperFigure:
 
 @dataclass(frozen=True)
 class ClaimEntry:
-    """What a claim says, the page on it, what its full result follows, and what is `missing` to be exact.
+    """What a claim says, the page on it, what its results follow, and what is `missing` to be exact.
 
     `part` is the statement of the paper that it belongs to.
     """
@@ -84,6 +87,7 @@ class ClaimEntry:
     page: str
     part: str = ""
     full: Protocol = "paper's protocol over seeds"
+    run: Protocol = PAPER_RUN
     missing: str = ""
 
 
@@ -250,23 +254,22 @@ def scoreboard(results: Path) -> list[Row]:
         stated = {figure.figure: figure for figure in paper if figure.claim == claim}
         presets = ours.get(claim, {})
         measured = [key for result in presets.values() for key in result.figures]
-        protocol = entries[claim].full if claim in entries else COMPARED[1]
-        rows += [
-            _row(claim, key, stated.get(key), presets, protocol) for key in dict.fromkeys([*stated, *measured])
-        ]
+        entry = entries.get(claim, ClaimEntry("", ""))
+        rows += [_row(claim, key, stated.get(key), presets, entry) for key in dict.fromkeys([*stated, *measured])]
     return rows
 
 
 def _row(
-    claim: str, key: str, stated: PaperFigure | None, presets: Mapping[str, Result], protocol: Protocol
+    claim: str, key: str, stated: PaperFigure | None, presets: Mapping[str, Result], entry: ClaimEntry
 ) -> Row:
     """A figure of a claim; where the paper's panel is not that of a result, the figure on the paper's is taken."""
     found = {preset: one for preset, result in presets.items() if (one := _figure(result, key, stated))}
     run, full, quick = (found.get(preset) for preset in _PRESETS)
+    compared = run if entry.run == PAPER_RUN else None
     if full:
-        return Row(claim, key, stated, full, protocol, run, "full")
+        return Row(claim, key, stated, full, entry.full, compared, "full")
     if run:
-        return Row(claim, key, stated, run, PAPER_RUN, run, "paper")
+        return Row(claim, key, stated, run, entry.run, compared, "paper")
     return Row(claim, key, stated, quick, "smaller protocol" if quick else None, None, "quick" if quick else None)
 
 

@@ -36,8 +36,8 @@ def reproduce(
 
     Args:
         claim: The claim to reproduce.
-        preset: quick takes a minute on two cores; full is the reproduction on the scoreboard; paper is the
-            paper's own set of runs.
+        preset: quick takes a minute on two cores; full is the reproduction on the scoreboard; paper has
+            the seeds, draws and settings of the paper's released code, where these are public.
         set_: Change settings of the preset, as in --set learner.training.steps=500.
         out: Folder for runs, result and figure; runs/CLAIM/PRESET if not given.
         publish: Also copy the result and figure into this folder of committed results. Some claims can be run in
