@@ -1,7 +1,7 @@
 """Values carry their producers through ordinary Python; the compiled trace equals the plain program."""
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from quantascope.program import ProgramError, Registry, State, compile_program, 
 from quantascope.program.execution_cache import ExecutionCache
 from quantascope.program.recipes import Recipes
 from quantascope.program.tracer import Tracer
+from quantascope.program.violations import MixedOutputs
 from quantascope.quanta.graph import EdgeKind
 
 
@@ -209,6 +210,38 @@ def test_the_execution_cache_equals_executions_in_full():
             assert row.token == execution.result.traced_value
             state = state.then(row.token)
     assert len(cache.rows) == 19  # counts 0 to 4, of which 5 · 2 marks, 4 with letters, 5 ends
+
+
+@dataclass(frozen=True)
+class Word:
+    kind: str
+    text: str = field(compare=False)
+
+
+@pytest.mark.parametrize(
+    ("lex", "text"),
+    [
+        (lambda text: Word("number" if text.isdigit() else "name", text), lambda found: found.text),
+        (lambda text: (Word("number" if text.isdigit() else "name", text),), lambda found: found[0].text),
+        (lambda text: {"1": 1, "2": True, "x": 7}[text], str),
+        (lambda text: {"1": (1, 0), "2": (1.0, 0), "x": ()}[text], lambda found: str(found)),
+    ],
+)
+def test_outputs_outside_the_audit_that_only_equal_known_ones_are_refused(lex, text):
+    """A trace that took the kept output for the new one would write the tokens of another input."""
+    registry = Registry()
+    lexed = registry.quantum("LEX", output_cardinality=9)(lex)
+    write = registry.quantum("WRITE", output_cardinality=99)(lambda found, n: "." if n else text(found))
+    tokens = [text(lex(one)) for one in "12x"]
+
+    @registry.entry(audit=["1", "x"], vocabulary=[*tokens, "."], end=".")
+    def predict(state):
+        return write(lexed(state.source), state.position)
+
+    compiled = compile_program(predict)
+    assert list(compiled.trace(["x", "1"]).written()) == [(tokens[2], "."), (tokens[0], ".")]
+    with pytest.raises(MixedOutputs, match=r"on input '2': returns .* on another input, which are equal but not"):
+        compiled.trace(["1", "x", "2"])
 
 
 def test_input_read_between_quanta_is_read_anew_for_every_event():

@@ -3,13 +3,15 @@
 The output of a quantum that does not read the input is determined by its parents, and guards depend only on
 quanta. The outputs of the quanta that read the input therefore determine everything else: the executions form a
 tree that branches on these readings. An event walks down the tree and computes only the readings. When it leaves
-the tree, it is executed in full, checked against the frozen graph, and added.
+the tree, it is executed in full, checked against the frozen graph, and added. Readings are compared by content and
+type, not only by `==`, so that outputs that are equal but not identical are noticed.
 """
 
 from collections.abc import Iterable
+from enum import Enum
 from typing import Any, NamedTuple, no_type_check
 
-from quantascope.program.passes.cardinality import Outcomes, too_many
+from quantascope.program.passes.cardinality import Outcomes, mixed, too_many
 from quantascope.program.passes.connection import check_connection
 from quantascope.program.passes.emission import emission
 from quantascope.program.passes.execute import Activation
@@ -22,6 +24,10 @@ from quantascope.program.traced import Reading
 from quantascope.program.tracer import Execution, Signature, Tracer
 from quantascope.program.violations import NotDeterministic, UnseenDependency, UnstableParents
 from quantascope.quanta.graph import QGraph
+
+_EXACT = (int, str, bool, bytes, type(None))
+_EQUALITY = tuple(kind.__eq__ for kind in (object, int, str))
+"""The equalities under which members of an enum are equal only to themselves."""
 
 
 class _Branch(NamedTuple):
@@ -51,7 +57,9 @@ class ExecutionCache:
         self.codes: tuple[dict[Any, int], ...] = tuple(
             {value: code for code, value in enumerate(values)} for values in outcomes
         )
+        self._kept = [list(values) for values in outcomes]
         self._quanta, self._signatures = program.registry.quanta, signatures
+        self._recipe, self._exact, self._tuples = Recipes().of, set(_EXACT), {tuple}
         recipes = Recipes()
         self._tracer, self._paths = Tracer(program, recipes), ExecutionPaths(program, recipes)
         for state in paths:
@@ -64,8 +72,7 @@ class ExecutionCache:
         node: Any = self._root.get(None)
         try:
             while type(node) is _Branch:
-                value = node.read(state)
-                node = node.following.get((value.__class__, value))
+                node = node.following.get(self._content(node.read(state)))
         except BaseException:
             node = None  # the full run below raises the same exception with its location
         return self._add(state) if node is None else node
@@ -111,11 +118,38 @@ class ExecutionCache:
     def _encoded(self, execution: Execution) -> tuple[int, ...]:
         outcome = [-1] * len(self.codes)
         for (quantum, _), value in zip(execution.shape, execution.values, strict=True):
-            codes, declared = self.codes[quantum], self._quanta[quantum]
-            if value not in codes and len(codes) == declared.output_cardinality:
-                raise too_many(declared, value, execution.state)
-            outcome[quantum] = codes.setdefault(value, len(codes))
+            codes, kept, declared = self.codes[quantum], self._kept[quantum], self._quanta[quantum]
+            code = codes.get(value)
+            if code is None:
+                if len(codes) == declared.output_cardinality:
+                    raise too_many(declared, value, execution.state)
+                code = codes[value] = len(codes)
+                kept.append(value)
+            elif not self._is_identical(value, kept[code]):
+                raise mixed(declared, value, kept[code], execution.state)
+            outcome[quantum] = code
         return tuple(outcome)
+
+    def _is_identical(self, value: Any, kept: Any) -> bool:
+        """Whether values that are equal also have the same type and content."""
+        return value is kept or self._content(value) == self._content(kept)
+
+    def _content(self, value: Any) -> tuple[Any, ...]:
+        """The type and content of a value, as a key: equal keys mean identical values."""
+        kind, exact = type(value), self._exact
+        if kind in exact:
+            return kind, value
+        if kind in self._tuples:
+            kinds = tuple(map(type, value))
+            if exact.issuperset(kinds):
+                return kind, kinds, tuple(value)
+        elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
+            self._tuples.add(kind)
+            return self._content(value)
+        elif issubclass(kind, Enum) and kind.__eq__ in _EQUALITY:
+            exact.add(kind)
+            return kind, value
+        return kind, self._recipe(value)
 
     def _remember(self, execution: Execution, row: int) -> None:
         following, key = self._root, None
@@ -128,5 +162,5 @@ class ExecutionCache:
                         "remove randomness and state shared between quanta",
                         state=execution.state,
                     )
-                following, key = branch.following, (value.__class__, value)
+                following, key = branch.following, self._content(value)
         following[key] = row

@@ -29,13 +29,18 @@ def _check_types(quantum: Quantum, answers: list[Answer], recipes: Recipes) -> N
     for answer in answers:
         before = first.setdefault(answer.value, answer)
         if before.value is not answer.value and recipes.of(before.value) != recipes.of(answer.value):
-            raise MixedOutputs(
-                f"returns {shown(answer.value)}, and {shown(before.value)} on {before.state}, which are equal but "
-                "not identical",
-                "return the same value wherever outputs are equal",
-                quantum=quantum.name,
-                state=answer.state,
-            )
+            raise mixed(quantum, answer.value, before.value, answer.state, before.state)
+
+
+def mixed(quantum: Quantum, value: Any, kept: Any, state: State, before: State | None = None) -> MixedOutputs:
+    """The error for an output that equals an earlier one, of the state `before` if known, but is not identical."""
+    where = "another input" if before is None else before
+    return MixedOutputs(
+        f"returns {shown(value)}, and {shown(kept)} on {where}, which are equal but not identical",
+        "return the same value wherever outputs are equal",
+        quantum=quantum.name,
+        state=state,
+    )
 
 
 def too_many(quantum: Quantum, value: Any, state: State) -> CardinalityExceeded:
