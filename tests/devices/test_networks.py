@@ -38,8 +38,8 @@ def decoder(kind: str) -> nn.Module:
     return transformers.AutoModelForCausalLM.from_config(config, attn_implementation="eager").eval()
 
 
-def on_both(work, second_device):
-    """What a function of a device gives on the CPU and on the second one."""
+def assert_equal_on_both(work, second_device):
+    """Check that a function of a device gives the same on the CPU and on the second one."""
     here = work(CPU)
     with second_device() as name:
         there = work(torch.device(name))
@@ -65,7 +65,7 @@ def test_a_hugging_face_decoder_runs_resumes_and_is_fitted(kind, second_device):
         gradients = [one.grad for one in qmodel.parameters() if one.grad is not None]
         return [done.logits, *done.updates, resumed, *terms.values(), *gradients]
 
-    on_both(work, second_device)
+    assert_equal_on_both(work, second_device)
 
 
 @pytest.mark.parametrize("kind", ["GPT2", "GPTNeoX", "Llama"])
@@ -80,7 +80,7 @@ def test_losses_are_computed_where_the_parameters_are_with_a_module_on_the_cpu(k
         assert device_of(module) == CPU
         return [found, *(one.grad for one in leaves.values())]
 
-    on_both(work, second_device)
+    assert_equal_on_both(work, second_device)
 
 
 def test_a_qmodel_guides_a_network_in_a_loop_of_ones_own(second_device):
@@ -96,7 +96,7 @@ def test_a_qmodel_guides_a_network_in_a_loop_of_ones_own(second_device):
         guidance.shuffled_over_depth(seed=0).alignment(event_updates(done, events)).backward()
         return [one.grad for one in model.parameters() if one.grad is not None]
 
-    on_both(work, second_device)
+    assert_equal_on_both(work, second_device)
 
 
 def test_predictions_are_on_the_cpu(second_device):

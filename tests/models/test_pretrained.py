@@ -66,7 +66,7 @@ def never_loaded(monkeypatch):
     monkeypatch.setattr(pretrained, "_from_pretrained", refuse)
 
 
-def same(found: dict[str, torch.Tensor], module: torch.nn.Module) -> None:
+def assert_same(found: dict[str, torch.Tensor], module: torch.nn.Module) -> None:
     expected = module.state_dict()
     assert list(found) == list(expected)
     assert all(torch.equal(found[name], expected[name]) for name in expected)
@@ -76,14 +76,14 @@ def same(found: dict[str, torch.Tensor], module: torch.nn.Module) -> None:
 @pytest.mark.usefixtures("never_loaded")
 def test_weights_are_read_from_the_files_under_the_models_names(case, tmp_path):
     module = saved(case, tmp_path)
-    same(read_weights(shards(tmp_path)), module)
+    assert_same(read_weights(shards(tmp_path)), module)
 
 
 @pytest.mark.usefixtures("never_loaded")
 def test_several_shards_are_one_checkpoint(tmp_path):
     module = saved("llama", tmp_path, max_shard_size="4KB")
     assert len(shards(tmp_path)) > 1
-    same(read_weights(shards(tmp_path)), module)
+    assert_same(read_weights(shards(tmp_path)), module)
 
 
 @pytest.mark.usefixtures("never_loaded")
@@ -105,13 +105,13 @@ def test_older_checkpoints_name_some_tensors_otherwise_and_hold_masks_besides(ca
         for name, value in module.state_dict().items()
     }
     safetensors.torch.save_file({**tensors, "h.0.attn.bias": torch.ones(3)}, tmp_path / "model.safetensors")
-    same(read_weights(shards(tmp_path)), module)
+    assert_same(read_weights(shards(tmp_path)), module)
 
 
 def test_transformers_loads_what_has_other_names(tmp_path, monkeypatch):
     module = saved("llama", tmp_path)
     monkeypatch.setattr(pretrained._Outline, "named", lambda self, found: None)
-    same(read_weights(shards(tmp_path)), module)
+    assert_same(read_weights(shards(tmp_path)), module)
 
 
 def test_a_network_is_built_once_and_given_the_weights_of_each_checkpoint(tmp_path):

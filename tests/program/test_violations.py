@@ -52,7 +52,7 @@ def sketch() -> Sketch:
     return Sketch()
 
 
-def complaint(kind: type[v.ProgramError], compile_it, *says: str) -> v.ProgramError:
+def expect_complaint(kind: type[v.ProgramError], compile_it, *says: str) -> v.ProgramError:
     """The complaint of a compilation that must fail, after checking that it tells these parts and a remedy."""
     with pytest.raises(kind) as caught:
         compile_it()
@@ -70,7 +70,7 @@ def test_the_sketch_itself_compiles(sketch):
 
 def test_a_registry_without_quanta(sketch):
     sketch.registry = Registry()
-    complaint(v.InvalidRegistry, lambda: sketch.compile(lambda state: "."), "holds no quantum")
+    expect_complaint(v.InvalidRegistry, lambda: sketch.compile(lambda state: "."), "holds no quantum")
 
 
 @pytest.mark.parametrize(
@@ -79,14 +79,14 @@ def test_a_registry_without_quanta(sketch):
      ("NEW", True, "output_cardinality=True")],
 )  # fmt: skip
 def test_a_quantum_that_is_declared_wrongly(sketch, name, cardinality, says):
-    complaint(
+    expect_complaint(
         v.InvalidRegistry, lambda: sketch.registry.quantum(name, output_cardinality=cardinality)(lambda x: x), says
     )
 
 
 def test_a_quantum_of_another_registry(sketch):
     foreign = Registry().quantum("WORD", output_cardinality=1)(lambda size: "low")
-    complaint(
+    expect_complaint(
         v.InvalidRegistry, lambda: sketch.saying(lambda s: foreign(s.source)),
         "quantum WORD, on input 0", "belongs to another registry",
     )  # fmt: skip
@@ -104,17 +104,17 @@ def test_a_quantum_of_another_registry(sketch):
     ],
 )
 def test_an_entry_that_cannot_be_run(sketch, changes, says):
-    complaint(v.InvalidEntry, lambda: sketch.compile(**changes), says)
+    expect_complaint(v.InvalidEntry, lambda: sketch.compile(**changes), says)
 
 
 def test_an_empty_audit_domain(sketch):
-    complaint(v.EmptyAudit, lambda: sketch.compile(audit=[]), "the audit domain is empty")
-    complaint(v.EmptyAudit, lambda: sketch.compile().trace([]), "empty")
+    expect_complaint(v.EmptyAudit, lambda: sketch.compile(audit=[]), "the audit domain is empty")
+    expect_complaint(v.EmptyAudit, lambda: sketch.compile().trace([]), "empty")
 
 
 def test_a_quantum_that_raises_is_told_with_its_line(sketch):
     broken = sketch.registry.quantum("BROKEN", output_cardinality=2)(lambda number: WORDS[6 // (number - 3)])
-    error = complaint(
+    error = expect_complaint(
         v.ProgramRaised, lambda: sketch.saying(lambda s: broken(s.source), range(3, 9)),
         "quantum BROKEN, on input 3", "ZeroDivisionError", "test_violations.py:",
     )  # fmt: skip
@@ -125,12 +125,12 @@ def test_an_entry_that_raises(sketch):
     def entry(state):
         raise ValueError("no\nidea")
 
-    complaint(v.ProgramRaised, lambda: sketch.compile(entry), "on input 0: raises ValueError at", "no idea")
+    expect_complaint(v.ProgramRaised, lambda: sketch.compile(entry), "on input 0: raises ValueError at", "no idea")
 
 
 def test_a_program_that_leaves_python(sketch):
     leave = sketch.registry.quantum("LEAVE", output_cardinality=1)(lambda number: sys.exit(3))
-    complaint(
+    expect_complaint(
         v.ProgramRaised, lambda: sketch.saying(lambda s: leave(s.source)), "LEAVE, on input 0: raises SystemExit"
     )
 
@@ -149,7 +149,7 @@ def test_a_quantum_that_loops(sketch, monkeypatch):
         return 0
 
     loop = sketch.registry.quantum("LOOP", output_cardinality=1)(forever)
-    complaint(
+    expect_complaint(
         v.NeverEnds,
         lambda: sketch.saying(lambda s: sketch.word(loop(s.source))),
         "on input 4: runs for more than 0.5 seconds",
@@ -169,7 +169,7 @@ def test_a_quantum_that_loops_and_holds_every_exception(sketch, monkeypatch):
 
     loop = sketch.registry.quantum("LOOP", output_cardinality=1)(stubborn)
     tracing = sys.gettrace()
-    complaint(
+    expect_complaint(
         v.NeverEnds,
         lambda: sketch.saying(lambda s: sketch.word(loop(s.source))),
         "on input 4: runs for more than 0.5 seconds",
@@ -178,7 +178,7 @@ def test_a_quantum_that_loops_and_holds_every_exception(sketch, monkeypatch):
 
 
 def test_a_program_that_never_writes_its_end(sketch):
-    complaint(
+    expect_complaint(
         v.NeverEnds, lambda: sketch.compile(lambda s: sketch.word(sketch.size(s.source)), longest=7),
         "on input 0 after 'low low low low low low low'", "writes 7 tokens without the end token '.'",
     )  # fmt: skip
@@ -193,7 +193,7 @@ def test_a_compilation_outside_the_main_thread_works(sketch):
 
 
 def test_a_token_outside_the_vocabulary(sketch):
-    complaint(
+    expect_complaint(
         v.UnknownToken, lambda: sketch.compile(vocabulary=("low", ".")),
         "quantum WORD, on input 5", "writes 'high', which is not in the vocabulary",
     )  # fmt: skip
@@ -231,7 +231,7 @@ def branches(sketch):
 @pytest.mark.parametrize("way", branches(Sketch()))
 def test_a_value_that_escapes_is_named_with_file_and_line(sketch, way):
     say, says = branches(sketch)[way]
-    error = complaint(v.EscapedValue, lambda: sketch.saying(say), says, "on input 0")
+    error = expect_complaint(v.EscapedValue, lambda: sketch.saying(say), says, "on input 0")
     assert re.search(r"tests/program/test_violations\.py:\d+;", str(error))
 
 
@@ -242,7 +242,7 @@ def test_a_match_statement_is_a_branch(sketch):
                 return sketch.word(1)
         return sketch.word(0)
 
-    complaint(v.EscapedValue, lambda: sketch.saying(say), "outside `when`")
+    expect_complaint(v.EscapedValue, lambda: sketch.saying(say), "outside `when`")
 
 
 def test_an_escape_that_the_program_catches_is_told_all_the_same(sketch):
@@ -253,7 +253,7 @@ def test_an_escape_that_the_program_catches_is_told_all_the_same(sketch):
         except Exception:
             return sketch.word(size)
 
-    complaint(v.EscapedValue, lambda: sketch.saying(say), "is converted to a plain int")
+    expect_complaint(v.EscapedValue, lambda: sketch.saying(say), "is converted to a plain int")
 
 
 def test_a_guard_used_outside_its_block(sketch):
@@ -263,7 +263,7 @@ def test_a_guard_used_outside_its_block(sketch):
             pass
         return sketch.word(size) if large else None
 
-    complaint(v.EscapedValue, lambda: sketch.saying(say), "the guard for 1", ".py:")
+    expect_complaint(v.EscapedValue, lambda: sketch.saying(say), "the guard for 1", ".py:")
 
 
 def test_a_branch_that_tracing_changes_is_found_by_the_plain_run(sketch):
@@ -273,7 +273,7 @@ def test_a_branch_that_tracing_changes_is_found_by_the_plain_run(sketch):
         size = sketch.size(state.source)
         return other(size) if type(size) is int else sketch.word(size)
 
-    complaint(
+    expect_complaint(
         v.EscapedValue, lambda: sketch.saying(say),
         "on input 0", "WORD", "OTHER", "traced run", "type()",
     )  # fmt: skip
@@ -284,7 +284,7 @@ def test_an_argument_that_tracing_changes_is_not_taken_for_chance(sketch):
         size = sketch.size(state.source)
         return sketch.word(0 if type(size) is int else size)
 
-    complaint(
+    expect_complaint(
         v.EscapedValue, lambda: sketch.saying(say),
         "quantum WORD, on input 5", "returns 'high', than in a plain run, where it returns 'low'",
     )  # fmt: skip
@@ -299,7 +299,7 @@ def test_a_loop_whose_length_depends_on_a_value(sketch):
             total = total + part
         return sketch.word(total)
 
-    complaint(
+    expect_complaint(
         v.EscapedValue, lambda: sketch.saying(say),
         "on input 5", "has 2 parts, but 1 on input 0",
     )  # fmt: skip
@@ -313,7 +313,7 @@ def test_a_traced_value_that_a_quantum_takes_from_its_surroundings(sketch):
         kept.append(sketch.size(state.source))
         return leak(state.source)
 
-    complaint(v.EscapedValue, lambda: sketch.saying(say), "quantum LEAK", "argument")
+    expect_complaint(v.EscapedValue, lambda: sketch.saying(say), "quantum LEAK", "argument")
 
 
 @pytest.mark.parametrize("value", [3, lambda s: s.position])
@@ -324,7 +324,7 @@ def test_a_guard_without_a_quantum(sketch, value):
                 return sketch.word(sketch.size(state.source))
         return sketch.word(sketch.size(state.source))
 
-    complaint(v.UntracedGuard, lambda: sketch.saying(say), "does not come from a quantum", ".py:")
+    expect_complaint(v.UntracedGuard, lambda: sketch.saying(say), "does not come from a quantum", ".py:")
 
 
 def test_a_guard_that_mixes_in_the_input(sketch):
@@ -335,19 +335,19 @@ def test_a_guard_that_mixes_in_the_input(sketch):
                 return sketch.word(size)
         return sketch.word(size)
 
-    complaint(v.UntracedGuard, lambda: sketch.saying(say), "combines quanta with the input")
+    expect_complaint(v.UntracedGuard, lambda: sketch.saying(say), "combines quanta with the input")
 
 
 def test_a_quantum_inside_a_quantum(sketch):
     outer = sketch.registry.quantum("OUTER", output_cardinality=2)(lambda number: sketch.word(sketch.size(number)))
-    complaint(
+    expect_complaint(
         v.NestedQuantum, lambda: sketch.saying(lambda s: outer(s.source)),
         "quantum SIZE, on input 0", "inside OUTER",
     )  # fmt: skip
 
 
 def test_a_quantum_that_runs_twice(sketch):
-    complaint(
+    expect_complaint(
         v.RepeatedQuantum,
         lambda: sketch.saying(lambda s: sketch.word(sketch.size(sketch.size(s.source)))),
         "quantum SIZE, on input 0", "a second time", ".py:",
@@ -356,7 +356,7 @@ def test_a_quantum_that_runs_twice(sketch):
 
 def test_an_output_that_cannot_be_counted(sketch):
     listing = sketch.registry.quantum("LISTING", output_cardinality=2)(lambda number: [number >= 5])
-    complaint(
+    expect_complaint(
         v.UnhashableOutput,
         lambda: sketch.saying(lambda s: sketch.word(lift(sum, listing(s.source)))),
         "quantum LISTING, on input 0", "returns a list",
@@ -366,7 +366,7 @@ def test_an_output_that_cannot_be_counted(sketch):
 def test_chance_in_a_quantum(sketch):
     chance = random.Random(0)
     draw = sketch.registry.quantum("DRAW", output_cardinality=2)(lambda number: chance.randrange(2))
-    complaint(
+    expect_complaint(
         v.NotDeterministic,
         lambda: sketch.saying(lambda s: sketch.word(draw(s.source))),
         "quantum DRAW, on input", "in one run and",
@@ -381,13 +381,13 @@ def test_chance_between_quanta(sketch):
         size = sketch.size(state.source)
         return other(size) if chance.random() < 0.5 else sketch.word(size)
 
-    complaint(v.NotDeterministic, lambda: sketch.saying(say, range(40)), "remove randomness")
+    expect_complaint(v.NotDeterministic, lambda: sketch.saying(say, range(40)), "remove randomness")
 
 
 def test_memory_in_a_quantum_that_sees_equal_arguments_again(sketch):
     counter = itertools.count()
     count = sketch.registry.quantum("COUNT", output_cardinality=2)(lambda size: next(counter) // 3 % 2)
-    complaint(
+    expect_complaint(
         v.HiddenInput,
         lambda: sketch.saying(lambda s: sketch.word(count(sketch.size(s.source)))),
         "quantum COUNT, on input 3", "returns 1 for (0), and 0 for the same on input 0",
@@ -395,15 +395,15 @@ def test_memory_in_a_quantum_that_sees_equal_arguments_again(sketch):
 
 
 def test_a_token_that_no_quantum_wrote(sketch):
-    complaint(
+    expect_complaint(
         v.NoEmitter, lambda: sketch.compile(lambda s: "."), "on input 0", "returns '.', which no quantum wrote"
     )
-    complaint(v.NoEmitter, lambda: sketch.compile(lambda s: None), "returns None")
-    complaint(v.NoEmitter, lambda: sketch.compile(lambda s: s.source), "returns 0, which no quantum wrote")
+    expect_complaint(v.NoEmitter, lambda: sketch.compile(lambda s: None), "returns None")
+    expect_complaint(v.NoEmitter, lambda: sketch.compile(lambda s: s.source), "returns 0, which no quantum wrote")
 
 
 def test_a_token_that_is_changed_on_the_way(sketch):
-    complaint(
+    expect_complaint(
         v.NoEmitter,
         lambda: sketch.saying(lambda s: sketch.word(sketch.size(s.source)) + "er"),
         "quantum WORD, on input 0", "'lower' was changed after the quantum returned",
@@ -417,7 +417,7 @@ def test_a_token_composed_from_two_quanta(sketch):
         size = sketch.size(state.source)
         return sketch.word(size) + again(size)
 
-    complaint(v.SeveralEmitters, lambda: sketch.saying(say), "'lowlow'", "WORD, AGAIN")
+    expect_complaint(v.SeveralEmitters, lambda: sketch.saying(say), "'lowlow'", "WORD, AGAIN")
 
 
 def test_parents_that_differ_between_inputs(sketch):
@@ -428,7 +428,7 @@ def test_parents_that_differ_between_inputs(sketch):
                 return sketch.word(0)
         return sketch.word(size)
 
-    complaint(
+    expect_complaint(
         v.UnstableParents, lambda: sketch.saying(say),
         "quantum WORD, on input 5", "depends on (SIZE) under STAGE", "and on (the input alone) under STAGE, SIZE",
     )  # fmt: skip
@@ -441,12 +441,12 @@ def test_a_quantum_that_leads_nowhere(sketch):
         idle(state.source)
         return sketch.word(sketch.size(state.source))
 
-    complaint(v.Unconnected, lambda: sketch.saying(say), "quantum IDLE, on input 0")
+    expect_complaint(v.Unconnected, lambda: sketch.saying(say), "quantum IDLE, on input 0")
 
 
 def test_a_quantum_that_never_runs(sketch):
     sketch.registry.quantum("DEAD", output_cardinality=1)(lambda number: number)
-    complaint(v.DeadQuantum, sketch.compile, "quantum DEAD", "20 events")
+    expect_complaint(v.DeadQuantum, sketch.compile, "quantum DEAD", "20 events")
 
 
 def test_a_quantum_whose_output_is_ignored(sketch):
@@ -456,12 +456,12 @@ def test_a_quantum_whose_output_is_ignored(sketch):
     sketch.registry._quanta = [quantum for quantum in sketch.registry.quanta if quantum.name != "WORD"]
     for index, quantum in enumerate(sketch.registry.quanta):
         object.__setattr__(quantum, "index", index)
-    complaint(v.NoEffect, lambda: sketch.compile(entry), "quantum IGNORED, on input 0", "changes no token")
+    expect_complaint(v.NoEffect, lambda: sketch.compile(entry), "quantum IGNORED, on input 0", "changes no token")
 
 
 def test_more_outputs_than_declared(sketch):
     wide = sketch.registry.quantum("WIDE", output_cardinality=7)(lambda number: number)
-    complaint(
+    expect_complaint(
         v.CardinalityExceeded,
         lambda: sketch.saying(lambda s: sketch.word(sketch.size(wide(s.source)))),
         "quantum WIDE, on input 7", "returns 7, one output more than its output_cardinality=7",
@@ -482,7 +482,7 @@ def test_a_value_kept_from_another_event_breaks_downward_closure():
         return word(kept["value"], now)
 
     program = registry.entry(audit=range(4), vocabulary=["."], end=".")(predict)
-    complaint(
+    expect_complaint(
         v.NotClosed, lambda: compile_program(program), "quantum WORD, on input 1", "EVEN, which does not run"
     )
 

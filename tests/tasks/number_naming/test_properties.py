@@ -28,7 +28,7 @@ def rows():
     ]
 
 
-def holds(table, name, rows, rule):
+def check_where_it_holds(table, name, rows, rule):
     np.testing.assert_array_equal(table.atom(name), [bool(rule(*row)) for row in rows], err_msg=name)
 
 
@@ -45,9 +45,11 @@ def test_events_are_those_of_the_task_in_their_order(asked):
 
 def test_words_before_and_now_say_what_is_said(asked, rows):
     table, _ = asked
-    holds(table, "after start", rows, lambda n, before, word: not before)
+    check_where_it_holds(table, "after start", rows, lambda n, before, word: not before)
     for said in LEXICON[:-1]:
-        holds(table, f"after {said}", rows, lambda n, before, word, said=said: before[-1:] == (said,))
+        check_where_it_holds(
+            table, f"after {said}", rows, lambda n, before, word, said=said: before[-1:] == (said,)
+        )
     families = {
         "unit": UNITS,
         "ten": TEENS[:1],
@@ -56,11 +58,13 @@ def test_words_before_and_now_say_what_is_said(asked, rows):
         "multiplier": ("hundred", "thousand"),
     }
     for family, words in families.items():
-        holds(table, f"{family} lexeme", rows, lambda n, before, word, words=words: word in words)
+        check_where_it_holds(table, f"{family} lexeme", rows, lambda n, before, word, words=words: word in words)
     for word in ("hundred", "thousand", "EOS"):
-        holds(table, f"emit {word}", rows, lambda n, before, now, word=word: now == word)
-    holds(table, "emit value", rows, lambda n, b, word: word not in ("hundred", "thousand", "EOS"))
-    holds(table, "value read", rows, lambda n, b, word: word not in ("hundred", "thousand", "EOS", "ten"))
+        check_where_it_holds(table, f"emit {word}", rows, lambda n, before, now, word=word: now == word)
+    check_where_it_holds(table, "emit value", rows, lambda n, b, word: word not in ("hundred", "thousand", "EOS"))
+    check_where_it_holds(
+        table, "value read", rows, lambda n, b, word: word not in ("hundred", "thousand", "EOS", "ten")
+    )
 
 
 def test_digits_are_those_of_the_number(asked, rows):
@@ -69,9 +73,13 @@ def test_digits_are_those_of_the_number(asked, rows):
         for digit in range(10):
             name = f"{place} digit {digit}"
             if name in table.names:
-                holds(table, name, rows, lambda n, b, w, p=power, d=digit: n >= 10**p and n // 10**p % 10 == d)
+                check_where_it_holds(
+                    table, name, rows, lambda n, b, w, p=power, d=digit: n >= 10**p and n // 10**p % 10 == d
+                )
     for length in range(1, 7):
-        holds(table, f"{length}-digit input", rows, lambda n, b, w, length=length: len(str(n)) == length)
+        check_where_it_holds(
+            table, f"{length}-digit input", rows, lambda n, b, w, length=length: len(str(n)) == length
+        )
 
 
 def test_the_chunk_is_high_until_thousand_is_said(asked, rows):
@@ -80,17 +88,23 @@ def test_the_chunk_is_high_until_thousand_is_said(asked, rows):
     def chunk(n, before):
         return n % 1000 if "thousand" in before or n < 1000 else n // 1000
 
-    holds(table, "high chunk", rows, lambda n, before, w: n >= 1000 and "thousand" not in before)
-    holds(table, "low chunk", rows, lambda n, before, w: n < 1000 or "thousand" in before)
-    holds(table, "chunk empty", rows, lambda n, before, w: chunk(n, before) == 0)
-    holds(table, "chunk present", rows, lambda n, before, w: chunk(n, before) > 0)
-    holds(table, "chunk has hundreds", rows, lambda n, before, w: chunk(n, before) // 100)
-    holds(table, "chunk has tail", rows, lambda n, before, w: chunk(n, before) % 100)
-    holds(table, "tail is ten", rows, lambda n, before, w: chunk(n, before) % 100 == 10)
-    holds(table, "tail is a teen", rows, lambda n, before, w: chunk(n, before) % 100 in range(11, 20))
+    check_where_it_holds(table, "high chunk", rows, lambda n, before, w: n >= 1000 and "thousand" not in before)
+    check_where_it_holds(table, "low chunk", rows, lambda n, before, w: n < 1000 or "thousand" in before)
+    check_where_it_holds(table, "chunk empty", rows, lambda n, before, w: chunk(n, before) == 0)
+    check_where_it_holds(table, "chunk present", rows, lambda n, before, w: chunk(n, before) > 0)
+    check_where_it_holds(table, "chunk has hundreds", rows, lambda n, before, w: chunk(n, before) // 100)
+    check_where_it_holds(table, "chunk has tail", rows, lambda n, before, w: chunk(n, before) % 100)
+    check_where_it_holds(table, "tail is ten", rows, lambda n, before, w: chunk(n, before) % 100 == 10)
+    check_where_it_holds(
+        table, "tail is a teen", rows, lambda n, before, w: chunk(n, before) % 100 in range(11, 20)
+    )
     tail = {n: number_name(n) for n in range(1, 100)}
-    holds(table, "tail has tens", rows, lambda n, b, w: set(tail.get(chunk(n, b) % 100, ())) & set(TENS))
-    holds(table, "tail has units", rows, lambda n, b, w: set(tail.get(chunk(n, b) % 100, ())) & set(UNITS))
+    check_where_it_holds(
+        table, "tail has tens", rows, lambda n, b, w: set(tail.get(chunk(n, b) % 100, ())) & set(TENS)
+    )
+    check_where_it_holds(
+        table, "tail has units", rows, lambda n, b, w: set(tail.get(chunk(n, b) % 100, ())) & set(UNITS)
+    )
 
 
 def test_roles_and_values_rebuild_the_number(asked):
@@ -106,7 +120,9 @@ def test_roles_and_values_rebuild_the_number(asked):
 def test_zeros_are_passed_once_each_and_where_the_name_goes_on(rows):
     table = zero_properties(NUMBERS)
     for power, place in enumerate(PLACES[:-1]):
-        holds(table, f"zero at {place}", rows, lambda n, b, w, p=power: n >= 10**p and n // 10**p % 10 == 0)
+        check_where_it_holds(
+            table, f"zero at {place}", rows, lambda n, b, w, p=power: n >= 10**p and n // 10**p % 10 == 0
+        )
         passed = np.bincount(table.example, weights=table.atom(f"passes over a zero at {place}"))
         said = [
             n >= 10**power and n // 10**power % 10 == 0 and not (power % 3 == 0 and n // 10**power % 100 == 10)
