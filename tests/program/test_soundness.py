@@ -106,7 +106,7 @@ def test_an_argument_that_cannot_be_copied_is_refused():
 
 
 PROGRAM = """
-import datetime, os, time, uuid
+import datetime, os, pathlib, random, time, uuid
 from quantascope.program import Registry, when
 
 WORDS = ("anna", "bert", "cora", "dirk", "emma", "finn", "gila", "hugo")
@@ -131,15 +131,80 @@ def predict(state):
         ("number + 0 * datetime.date.today().year", v.AmbientInput, "reads the clock at "),
         ("number + 0 * len(os.environ.get('USER', ''))", v.AmbientInput, "reads the environment at "),
         ("number + 0 * os.getpid()", v.AmbientInput, "reads its process at "),
+        (
+            "number + 0 * int(time.strftime('%Y'))",
+            v.AmbientInput,
+            "quantum RESULT, on input 0: reads the clock at ",
+        ),
+        ("number + 0 * time.gmtime().tm_year", v.AmbientInput, "reads the clock at "),
+        ("number + 0 * len(time.ctime())", v.AmbientInput, "reads the clock at "),
+        ("number + 0 * len(time.asctime())", v.AmbientInput, "reads the clock at "),
+        ("number + 0 * int(time.thread_time())", v.AmbientInput, "reads the clock at "),
+        ("number + 0 * pathlib.Path('note').write_text('x')", v.AmbientInput, "changes the file 'note' at "),
+        ("number + 0 * len([open('note', 'a').close()])", v.AmbientInput, "changes the file 'note' at "),
+        ("number + 0 * len([os.mkdir(f'n{random.random()}')])", v.AmbientInput, "changes the file 'n0."),
         ("number + 0 * id(number)", v.AmbientInput, "reads an address in memory at "),
     ],
 )
-def test_what_differs_between_processes_is_refused(tmp_path, body, kind, says):
+def test_what_differs_between_processes_is_refused(tmp_path, monkeypatch, body, kind, says):
+    monkeypatch.chdir(tmp_path)
     file = tmp_path / "mine.py"
     file.write_text(PROGRAM.replace("BODY", body))
     with pytest.raises(kind) as caught:
         compile_program(find_program(str(file)))
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "number + 0 * time.gmtime(0).tm_year",
+        "number + 0 * int(time.strftime('%Y', time.gmtime(number)))",
+        "number + 0 * len(time.ctime(5) + time.asctime(time.gmtime(7)))",
+        "number + 0 * len(pathlib.Path(__file__).read_text())",
+        "number + 0 * len([open(os.devnull, 'w').close()])",
+        "number + 0 * len(list(pathlib.Path(__file__).parent.iterdir()))",
+    ],
+)
+def test_times_that_are_given_and_files_that_are_only_read_are_sound(tmp_path, body):
+    file = tmp_path / "mine.py"
+    file.write_text(PROGRAM.replace("BODY", body))
+    assert compile_program(find_program(str(file))).graph.names == ("RESULT", "WORD")
+
+
+def test_a_module_that_a_quantum_imports_may_be_compiled_to_a_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    (tmp_path / "beside_mine.py").write_text("def same(number):\n    return number\n")
+    file = tmp_path / "mine.py"
+    file.write_text(PROGRAM.replace("BODY", "__import__('beside_mine').same(number)"))
+    assert compile_program(find_program(str(file))).graph.names == ("RESULT", "WORD")
+
+
+@pytest.mark.parametrize("store", ["write", "write once", "database"])
+def test_a_plan_in_a_file_is_refused(tmp_path, store):
+    """CAUSE leaves on disk what RESULT reads; the file is still there when each is called alone."""
+
+    def cause(number):
+        file = tmp_path / str(number)
+        if store == "database":
+            with closing(sqlite3.connect(file)) as database:
+                database.execute("create table if not exists plan (cause integer)")
+                database.execute("insert into plan values (?)", (number % 2,))
+                database.commit()
+        elif store == "write" or not file.exists():
+            file.write_text(str(number % 2))
+        return number % 2
+
+    def read(number):
+        if store == "database":
+            with closing(sqlite3.connect(tmp_path / str(number))) as database:
+                return database.execute("select cause from plan").fetchone()[0]
+        return int((tmp_path / str(number)).read_text())
+
+    s = Sketch(CAUSE=cause, RESULT=lambda number: (number // 2 + read(number)) % 3)
+    program = s.program(lambda state: s.word(s.half(s.cause(state.source)), s.result(state.source)))
+    with pytest.raises(v.AmbientInput, match=r"the file '.*'.* at "):
+        compile_program(program)
 
 
 def test_another_process_agrees_with_a_program_from_a_file(tmp_path):

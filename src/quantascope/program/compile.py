@@ -12,6 +12,8 @@ afresh       quanta alone and events in a process that has not run the program, 
 freeze       what any other domain is traced against
 """
 
+import time
+
 from quantascope.program.frozen import CompiledProgram
 from quantascope.program.passes.afresh import Sample, check_afresh
 from quantascope.program.passes.cardinality import bounded_outcomes
@@ -32,8 +34,9 @@ from quantascope.program.time_limit import Watch, run_program
 
 def compile_program(program: Program) -> CompiledProgram:
     """Compile a program on its audit domain, or raise a violation; the program runs in separate processes."""
+    since = time.time_ns()
     compiled, sample = run_program(program, program.audit, lambda watch: _compiled(program, watch))
-    run_program(program, program.audit, lambda watch: check_afresh(program, sample, watch.at), quiet=True)
+    run_program(program, program.audit, lambda watch: check_afresh(program, sample, watch.at, since), quiet=True)
     check_elsewhere(program, sample)
     return compiled
 

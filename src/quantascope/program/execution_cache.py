@@ -136,20 +136,25 @@ class ExecutionCache:
 
     def _content(self, value: Any) -> tuple[Any, ...]:
         """The type and content of a value, as a key: equal keys mean identical values."""
-        kind, exact = type(value), self._exact
-        if kind in exact:
+        kind = type(value)
+        if kind in self._exact:
             return kind, value
         if kind in self._tuples:
             kinds = tuple(map(type, value))
-            if exact.issuperset(kinds):
+            if self._exact.issuperset(kinds) or all(map(self._is_exact, kinds)):
                 return kind, kinds, tuple(value)
         elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
             self._tuples.add(kind)
             return self._content(value)
-        elif issubclass(kind, Enum) and kind.__eq__ in _EQUALITY:
-            exact.add(kind)
+        elif self._is_exact(kind):
             return kind, value
         return kind, self._recipe(value)
+
+    def _is_exact(self, kind: type) -> bool:
+        """Whether equal values of a type are identical: plain types and enums with an ordinary equality."""
+        if issubclass(kind, Enum) and kind.__eq__ in _EQUALITY:
+            self._exact.add(kind)
+        return kind in self._exact
 
     def _remember(self, execution: Execution, row: int) -> None:
         following, key = self._root, None

@@ -115,7 +115,7 @@ class HiddenDependency(ProgramError):
 
 
 class AmbientInput(ProgramError):
-    """A program that reads the clock, the environment, or something else that differs between processes."""
+    """A program that reads the clock, the environment or what else differs between processes, or changes files."""
 
 
 class NoEmitter(ProgramError):

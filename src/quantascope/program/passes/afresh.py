@@ -2,7 +2,7 @@
 
 Each quantum is called on its own, on copies of its recorded arguments, the last quanta and events first, so that
 no state left by another quantum or an earlier event is present. Then some events run in full, in reverse. Neither
-may read the clock, the environment or the process.
+may read the clock, the environment or the process, change a file, or read one that the program has changed.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -74,13 +74,13 @@ def _where(holds: Callable[[Any], bool], items: Iterable[T]) -> list[T]:
     return items if holds(items) else [one for one in items if holds(one)]
 
 
-def check_afresh(program: Program, sample: Sample, at: At) -> None:
-    """Repeat everything in a sample and compare the outputs."""
+def check_afresh(program: Program, sample: Sample, at: At, since: int) -> None:
+    """Repeat everything in a sample and compare the outputs; the program first ran at `since`, in nanoseconds."""
     recipes = Recipes()
     for index, answers in sample.asked:
         quantum = program.registry.quanta[index]
-        _raise_last(_other_answer(quantum, answer, recipes) for answer in _each(answers, at))
-    _raise_last(_other_event(program, event, recipes) for event in _each(sample.events, at))
+        _raise_last(_other_answer(quantum, answer, recipes, since) for answer in _each(answers, at))
+    _raise_last(_other_event(program, event, recipes, since) for event in _each(sample.events, at))
 
 
 def _each(items: Iterable[T], at: At) -> Iterator[T]:
@@ -96,8 +96,8 @@ def _raise_last(complaints: Iterable[ProgramError | None]) -> None:
         raise found[-1]
 
 
-def _other_answer(quantum: Quantum, answer: Answer, recipes: Recipes) -> ProgramError | None:
-    with Ambient() as ambient:
+def _other_answer(quantum: Quantum, answer: Answer, recipes: Recipes, since: int) -> ProgramError | None:
+    with Ambient(since) as ambient:
         try:
             value, error = quantum.parameters.body(*answer.arguments), None
         except BaseException as caught:
@@ -117,8 +117,8 @@ def _other_answer(quantum: Quantum, answer: Answer, recipes: Recipes) -> Program
     )
 
 
-def _other_event(program: Program, event: Ran, recipes: Recipes) -> ProgramError | None:
-    with Ambient() as ambient:
+def _other_event(program: Program, event: Ran, recipes: Recipes, since: int) -> ProgramError | None:
+    with Ambient(since) as ambient:
         again = PlainRun(program, event.state)
     if ambient.found is not None:
         return _ambient(ambient.found, event.state)
@@ -139,8 +139,8 @@ def _other_event(program: Program, event: Ran, recipes: Recipes) -> ProgramError
 
 def _ambient(found: tuple[str, str], state: State, quantum: str | None = None) -> AmbientInput:
     what, place = found
-    remedy = "let it depend on its arguments alone"
-    return AmbientInput(f"reads {what} at {place}", remedy, quantum=quantum, state=state)
+    remedy = "let it depend on its arguments alone, and return all that others need"
+    return AmbientInput(f"{what} at {place}", remedy, quantum=quantum, state=state)
 
 
 def _found(names: tuple[str, ...], quantum: int, value: Any) -> str:
