@@ -2,7 +2,7 @@
 
     python benchmarks/kills.py             every command: at each fsync and rename, at random moments, its workers
     python benchmarks/kills.py --most 40   at no more than 40 of its syncs and renames, drawn with a seed
-    python benchmarks/kills.py --quick     a few kills of each command, as the test-suite makes them
+    python benchmarks/kills.py --quick     three renames of one command, as the test-suite kills it
     python benchmarks/kills.py --json FILE keep the counts in a file; a survey goes on from there
 
 Each command starts from a copy of the same folder. A child process runs it and is ended by SIGKILL. The command
@@ -55,7 +55,8 @@ COMMANDS = {
     "intervene": "intervene source",
     "reproduce": "reproduce flat-acquisition --set learner.training.steps=20 --workers 1",
 }
-QUICK = ("train a source", "train hsp", "train compiled", "fit")
+QUICK, QUICK_KILLS = ("train hsp",), 3
+"""The quick form: a command that needs no prepared folder and no workers, killed at renames alone."""
 MOMENTS = ("fsync", "replace")
 KINDS = ("at syncs and renames", "at random moments", "of workers")
 COUNTED = (*KINDS, "lost")
@@ -77,11 +78,14 @@ class Kill:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a process ended: exit code, or minus the signal; what it wrote to stderr; syncs and renames; time."""
+    """How a process ended: exit code, or minus the signal; what it wrote to stderr; syncs and renames; time.
+
+    Each moment is the first letter of its name, of `MOMENTS`.
+    """
 
     code: int
     complaint: str
-    moments: int
+    moments: str
     seconds: float
 
 
@@ -96,7 +100,7 @@ def run(command: str, folder: Path, kill: Kill | None = None) -> Ended:
         _end_after(child, kill)
     _, status = os.waitpid(child, 0)
     seconds = time.monotonic() - began
-    moments = len(record.read_bytes()) if record.exists() else 0
+    moments = record.read_text() if record.exists() else ""
     record.unlink(missing_ok=True)
     return Ended(os.waitstatus_to_exitcode(status), complaint.read_text(), moments, seconds)
 
@@ -111,7 +115,7 @@ def _be_the_command(arguments: list[str], folder: Path, record: Path, complaint:
         torch.set_num_threads(1)
         loop.Pace = functools.partial(loop.Pace, save=0.0)  # pyright: ignore[reportAttributeAccessIssue]
         with record.open("ab", buffering=0) as counted:
-            _trap(kill, lambda: counted.write(b"."))
+            _trap(kill, lambda name: counted.write(name[:1].encode()))
             code = quantascope(arguments)
         folder.with_suffix(".modules").write_text("\n".join(sys.modules))
     except BaseException as error:
@@ -120,15 +124,15 @@ def _be_the_command(arguments: list[str], folder: Path, record: Path, complaint:
         os._exit(code)
 
 
-def _trap(kill: Kill | None, note: Callable[[], object]) -> None:
+def _trap(kill: Kill | None, note: Callable[[str], object]) -> None:
     """Count every sync and rename of this process, and end it at the one that is asked for."""
     passed = 0
 
-    def trapped(call: Callable[..., object]) -> Callable[..., object]:
+    def trapped(name: str, call: Callable[..., object]) -> Callable[..., object]:
         @functools.wraps(call)
         def counted(*positional: object, **named: object) -> object:
             nonlocal passed
-            note()
+            note(name)
             passed += 1
             due = kill is not None and kill.at == passed
             if due and kill and not kill.after:
@@ -141,7 +145,7 @@ def _trap(kill: Kill | None, note: Callable[[], object]) -> None:
         return counted
 
     for name in MOMENTS:
-        setattr(os, name, trapped(getattr(os, name)))
+        setattr(os, name, trapped(name, getattr(os, name)))
 
 
 def import_what_it_imported(folder: Path) -> None:
@@ -204,10 +208,14 @@ def lost(command: str, prepared: Path, expected: dict[str, bytes], kill: Kill) -
 
 
 def kills(ended: Ended, *, most: int | None, quick: bool, workers: bool, draw: random.Random) -> list[Kill]:
-    """Kills of a command that passes so many moments and takes so long; a larger `most` only adds some."""
-    timed = [Kill(seconds=draw.uniform(0, ended.seconds)) for _ in range(1 if quick else 6)]
-    ended_workers = [Kill(seconds=draw.uniform(0, ended.seconds), worker=True) for _ in range(0 if quick else 4)]
-    every = [Kill(at=moment, after=after) for moment in range(1, ended.moments + 1) for after in (False, True)]
+    """Kills of a command that passes these moments and takes so long; a larger `most` only adds some."""
+    if quick:
+        renames = [place for place, moment in enumerate(ended.moments, 1) if moment == "r"]
+        return [Kill(at=place, after=draw.random() < 0.5) for place in draw.sample(renames, QUICK_KILLS)]
+    timed = [Kill(seconds=draw.uniform(0, ended.seconds)) for _ in range(6)]
+    ended_workers = [Kill(seconds=draw.uniform(0, ended.seconds), worker=True) for _ in range(4)]
+    moments = range(1, len(ended.moments) + 1)
+    every = [Kill(at=moment, after=after) for moment in moments for after in (False, True)]
     draw.shuffle(every)
     return [*timed, *(ended_workers if workers else []), *every[:most]]
 
@@ -219,7 +227,7 @@ def survey(
     with tempfile.TemporaryDirectory() as temporary:
         prepared = Path(temporary) / "prepared"
         prepared.mkdir()
-        for command in PREPARED if not quick else PREPARED[:2]:
+        for command in () if quick else PREPARED:
             made = run(command, prepared)
             if made.code:
                 raise SystemExit(f"{command}: {made.complaint}")
@@ -242,7 +250,7 @@ def survey(
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a few kills of the commands that need no workers")
+    parser.add_argument("--quick", action="store_true", help="a few kills of one command, at renames")
     parser.add_argument("--most", type=int, help="at most so many syncs and renames of a command")
     parser.add_argument("--only", choices=COMMANDS, nargs="+", help="some commands")
     parser.add_argument("--json", type=Path, help="keep the counts in this file, beside those of other commands")
@@ -251,7 +259,7 @@ def main() -> int:
     kept = json.loads(asked.json.read_text()) if asked.json and asked.json.exists() else {}
     counts = {name: kept.get(name, dict.fromkeys(COUNTED, 0)) for name in names}
     done = {name: sum(count[kind] for kind in KINDS) for name, count in counts.items()}
-    for name, kill, cost in survey(done, most=3 if asked.quick else asked.most, quick=asked.quick):
+    for name, kill, cost in survey(done, most=asked.most, quick=asked.quick):
         counts[name][kill.kind] += 1
         counts[name]["lost"] += cost is not None
         if cost:

@@ -5,21 +5,25 @@
     python benchmarks/odd_arguments.py --json FILE  keep the counts in a file; a survey goes on from there
 
 Each call runs in a process of its own, from a copy of a prepared folder, with limits on processor time and memory.
-A call is a defect if it prints a traceback, ends by a signal, complains in several lines, asks for more memory
-than there is, or neither ends nor shows progress. Calls that are long because they were asked to be (a million
-steps) are counted apart.
+Every fifth has a terminal with colours, the others write to files. A call is a defect if it prints a traceback,
+ends by a signal, complains in several lines, writes control characters to a file or in its complaint, asks for
+more memory than there is, or neither ends nor shows progress. Calls that are long because they were asked to be (a
+million steps) are counted apart.
 """
 
 import argparse
 import collections
+import contextlib
 import itertools
 import json
 import os
+import pty
 import random
 import resource
 import shutil
 import sys
 import tempfile
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +42,8 @@ from quantascope.qmodel.recovered.config import RecoveredFit
 from quantascope.sources.trained import SourceConfig
 
 SECONDS = 20
+TERMINAL_EVERY = 5
+NAME = "quantascope: "
 GIGABYTES = 6
 SOURCE = "model.blocks=2 model.width=8 model.hidden=16 steps=12 optimizer.learning_rate=0.1 intervals=4 replays=2"
 FOREST = "training.steps=20 family.tasks=4 batch_size=32"
@@ -160,23 +166,41 @@ def _leaves(config: BaseModel, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield f"{prefix}{key}", value
 
 
-def outcome(arguments: list[str], folder: Path) -> Outcome:
-    """Make a call in a child process."""
-    said, complaint = folder.with_suffix(".stdout"), folder.with_suffix(".stderr")
-    child = os.fork()
-    if not child:
-        _be_the_call(arguments, folder, said, complaint)
+def outcome(arguments: list[str], folder: Path, *, terminal: bool = False) -> Outcome:
+    """Make a call in a child process, which has a terminal or writes to files."""
+    if terminal:
+        child, shown = pty.fork()
+        if not child:
+            os.environ["TERM"] = "xterm-256color"
+            _be_the_call(arguments, folder)
+        complaint, said = _received(shown), ""
+    else:
+        files = [folder.with_suffix(".stdout"), folder.with_suffix(".stderr")]
+        child = os.fork()
+        if not child:
+            for stream, file in enumerate((Path(os.devnull), *files)):
+                os.dup2(os.open(file, os.O_RDWR | os.O_CREAT | os.O_TRUNC), stream)
+            _be_the_call(arguments, folder)
     _, status = os.waitpid(child, 0)
-    return judged(os.waitstatus_to_exitcode(status), complaint.read_bytes().decode(errors="replace"))
+    if not terminal:
+        said, complaint = (file.read_bytes().decode(errors="replace") for file in files)
+    return judged(os.waitstatus_to_exitcode(status), complaint, said, terminal=terminal)
 
 
-def _be_the_call(arguments: list[str], folder: Path, said: Path, complaint: Path) -> None:
+def _received(shown: int) -> str:
+    """All that a terminal shows until its process ends."""
+    parts: list[bytes] = []
+    with contextlib.suppress(OSError):  # Linux says so that the other end is closed
+        while part := os.read(shown, 65536):
+            parts.append(part)
+    os.close(shown)
+    return b"".join(parts).decode(errors="replace").replace("\r\n", "\n")
+
+
+def _be_the_call(arguments: list[str], folder: Path) -> None:
     code = 70
     try:
         os.chdir(folder)
-        for stream, file in ((1, said), (2, complaint)):
-            os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         torch.set_num_threads(1)
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         for kind, limit in (
@@ -197,9 +221,16 @@ def _be_the_call(arguments: list[str], folder: Path, said: Path, complaint: Path
         os._exit(code)
 
 
-def judged(code: int, complaint: str) -> Outcome:
-    """What the end of a call means."""
-    complaints = [line for line in complaint.splitlines() if line.startswith("quantascope: ")]
+def judged(code: int, complaint: str, said: str = "", *, terminal: bool = False) -> Outcome:
+    """What the end of a call means, from its exit code, its stderr and its stdout; a terminal shows both as one.
+
+    A terminal may get colours and a progress bar, but no control characters from the complaint's start to its end.
+    """
+    if terminal:  # the bar may stand before the complaint in its line
+        complaints = [line[line.index(NAME) :] for line in complaint.split("\n") if NAME in line]
+    else:
+        complaints = [line for line in complaint.split("\n") if line.startswith(NAME)]
+    checked = complaints if terminal else [complaint, said]
     errors = [
         line
         for line in complaints
@@ -211,6 +242,8 @@ def judged(code: int, complaint: str) -> Outcome:
         kind = "long" if complaint.strip() else "hang"
     elif code < 0:
         kind = "signal"
+    elif any(map(_steers, checked)):
+        kind = "control characters"
     elif code == 2 and any("out of memory" in line for line in errors):
         kind = "memory taken"
     elif code == 2:
@@ -218,6 +251,11 @@ def judged(code: int, complaint: str) -> Outcome:
     else:
         kind = "result" if code in (0, 1) else "exit code"
     return Outcome(kind, complaint.strip())
+
+
+def _steers(text: str) -> bool:
+    """Whether a text has characters that control a terminal, besides the ends of its lines."""
+    return any(unicodedata.category(sign) in ("Cc", "Cf", "Cs", "Zl", "Zp") for sign in text if sign != "\n")
 
 
 def main() -> int:
@@ -240,10 +278,10 @@ def main() -> int:
             if made.kind != "result":
                 raise SystemExit(f"{command}: {made.complaint}")
             import_what_it_imported(prepared)
-        for call in chosen[counts.total() :]:
+        for number, call in list(enumerate(chosen))[counts.total() :]:
             shutil.rmtree(folder, ignore_errors=True)
             shutil.copytree(prepared, folder)
-            found = outcome(call, folder)
+            found = outcome(call, folder, terminal=number % TERMINAL_EVERY == 0)
             counts[found.kind] += 1
             if found.is_defect:
                 print(f"{found.kind}: {' '.join(call)[:300]!r}\n    {found.complaint[-400:]!r}", flush=True)

@@ -1,6 +1,7 @@
 """The claims about real data on tiny sources, and the numbers that they are made of."""
 
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ from quantascope.claims.register import CLAIMS
 from quantascope.claims.rules_first import exceptions_late, half_time, matched_loss
 from quantascope.discovery.factors import Factors
 from quantascope.discovery.nulls.packets import context_packets
+from quantascope.runs.errors import InvalidConfig
+from quantascope.tasks import packaged
 from quantascope.tasks.events import Events
 from quantascope.tasks.inflection.lexicon import PANELS
 
@@ -62,6 +65,18 @@ def test_a_claim_goes_the_whole_way_on_a_seed_and_measures_the_next_beside_it(re
         "detects_ends",
     } <= figures.keys()
     drawn(reproduction)
+
+
+def test_the_network_to_compare_with_is_looked_for_before_anything_is_trained(tmp_path, monkeypatch):
+    claim = CLAIMS["real-spelling"]
+    monkeypatch.setattr(packaged, "find_spec", lambda package: None if package == "g2p_en" else find_spec(package))
+    packaged.packaged_data.cache_clear()
+    config = claim.presets["full"].replace({**TINY, "seeds": [3]})
+    with ThreadPoolExecutor(1) as engine, pytest.raises(InvalidConfig) as told:
+        reproduce(claim, config, preset="full", folder=tmp_path / "new", engine=engine)
+    packaged.packaged_data.cache_clear()
+    assert str(told.value) == "the data of g2p_en are not installed; pip install --no-deps g2p-en"
+    assert not list((tmp_path / "new").rglob("*.safetensors"))
 
 
 def test_numbers_are_those_of_the_fields(reproduction):

@@ -37,6 +37,7 @@ def forge(run: Path, ran: Path, *keys: str) -> None:
     """Let a run say that it was made with a file of its own, which leaves a trace when it is executed."""
     hostile = run / "program.py"
     hostile.write_text(f"from pathlib import Path\nPath({str(ran)!r}).touch()\n{hostile.read_text()}")
+    (run / "program.json").unlink()  # as in a run of an older version
     rewrite(run, str(hostile), *keys)
 
 

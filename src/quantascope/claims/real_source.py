@@ -133,7 +133,9 @@ def _trained(config: AnySource, path: Path, progress: Progress | None, device: s
     return train(config, path, progress, device=device)  # pyright: ignore[reportArgumentType]
 
 
-def _check(job: RealRun) -> None:
+def _check(check: Callable[[], object], job: RealRun) -> None:
+    if not job.alone:
+        check()
     if isinstance(job.source, CodeConfig):
         check_code(job.source)
     else:
@@ -177,15 +179,26 @@ def over_seeds(each: Sequence[Numbers]) -> dict[str, Estimate]:
     }
 
 
-def real_claim(*, name: str, says: str, full: RealClaim, quick: Mapping[str, Any], quality: Quality) -> Claim:
-    """A claim about a source on real data; `quick` changes the settings of its source for a first look."""
+def real_claim(
+    *,
+    name: str,
+    says: str,
+    full: RealClaim,
+    quick: Mapping[str, Any],
+    quality: Quality,
+    check: Callable[[], object] = lambda: None,
+) -> Claim:
+    """A claim about a source on real data; `quick` changes the settings of its source for a first look.
+
+    `check` raises, before anything is trained, if `quality` cannot be measured.
+    """
     smaller = {**{f"source.{key}": value for key, value in quick.items()}, "seeds": [0], **_QUICK_STUDY}
     return Claim(
         name=name,
         says=says,
         presets={"quick": full.replace(smaller), "full": full, "paper": full},
         runs=runs,
-        prepare=_check,
+        prepare=partial(_check, check),
         work=partial(studied_source, quality),
         steps=lambda job: job.source.steps,
         measure=measure,

@@ -6,7 +6,7 @@ generalization, but shows how accurate a network of this kind can be.
 
 from collections.abc import Mapping, Sequence
 
-from quantascope.claims.g2p_gru import pronounce
+from quantascope.claims.g2p_gru import data, pronounce
 from quantascope.claims.real_source import RealClaim, real_claim
 from quantascope.claims.real_study import Number, Study
 from quantascope.models import decode
@@ -97,4 +97,5 @@ CLAIM = real_claim(
         "model.width": 16, "model.hidden": 32, "schedule.warmup": 10, "schedule.decay_from": 10,
     },
     quality=quality,
+    check=data,
 )  # fmt: skip

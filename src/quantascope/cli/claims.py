@@ -30,7 +30,7 @@ def reproduce(
     replace: bool = False,
     json: bool = False,
 ) -> None:
-    """Reproduce a claim of the paper: train, measure, draw.
+    """Reproduce a claim of the paper or one of quantascope's own: train, measure, draw.
 
     Finished runs are reused and interrupted ones are resumed.
 

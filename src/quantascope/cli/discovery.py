@@ -207,7 +207,8 @@ def fit(
 
     Args:
         where: The same WHERE as for quantascope discover.
-        preset: The paper's preset, one that also learns from inputs without labels, or the one to trust.
+        preset: faithful is the paper's fit; distilled also learns from inputs without labels; trusted also
+            learns the effects of interventions in the network.
         task: FILE.py:task, for a run that was trained on a task from a file.
         set_: Change settings, as in --set updates=1000 model.writers=4.
         seed: Seed of the Q-model and of the order in which checkpoints are replayed.
@@ -334,7 +335,9 @@ def trace(
 
 def intervene(
     where: Where,
-    text: Annotated[tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[INPUT]")] = None,
+    text: Annotated[
+        tyro.conf.Positional[str | None], tyro.conf.arg(metavar="[INPUT]", help_behavior_hint="")
+    ] = None,
     /,
     delete_all: bool = False,
     replace_all: bool = False,

@@ -26,7 +26,7 @@ def explore(
     html: File = None,
     inputs: Annotated[tuple[str, ...], tyro.conf.arg(metavar="INPUT ...", help_behavior_hint="")] = (),
     replace: bool = False,
-    port: int = 0,
+    port: Annotated[int, tyro.conf.arg(help_behavior_hint="")] = 0,
     host: str = "127.0.0.1",
     no_browser: bool = False,
     task: TaskFile = None,

@@ -25,9 +25,10 @@ def train(
     """Train one network and save it as a run folder; an interrupted run is resumed.
 
     Args:
-        task: What to learn: number-naming, french, addition, roman, clock, inflection, spelling or FILE.py:task
-            with a Transformer; hsp, a forest of sparse parities, with an MLP; compiled, a program with a network
-            of the shape of its graph; code, the standard library of Python, with a GPT-NeoX on bytes.
+        task: What to learn. A Transformer learns number-naming, french, addition, roman, clock, inflection,
+            spelling or FILE.py:task. An MLP learns hsp, a forest of sparse parities. A GPT-NeoX learns code, the
+            bytes of Python's standard library. For compiled, a network with the graph of --program learns that
+            program.
         out: The run folder.
         config: JSON file with the settings that differ from the defaults.
         set_: Change settings, as in --set steps=2000 (Transformer) or --set training.steps=2000 (hsp, compiled).

@@ -106,11 +106,8 @@ def doubts_of(source: Source, rule: Rule) -> str | None:
 def warn_of_doubts(source: Source, said: str) -> None:
     """Warn that checkpoints of a source seem to be out of place."""
     folder = os.path.commonpath([shards[0].parent for shards in source.trajectory.files])
-    warnings.warn(
-        f"{said}; an exchanged checkpoint looks like learning, so see {shlex.join(['quantascope', 'audit', folder])}",
-        OutOfPlace,
-        stacklevel=3,
-    )
+    command = shlex.join(["quantascope", "audit", folder])
+    warnings.warn(f"{said}; what is out of place looks like learning, so see {command}", OutOfPlace, stacklevel=3)
 
 
 def field_file(source: Source, rule: Rule, panel: str) -> Path:

@@ -98,7 +98,7 @@ def read_code(path: Path, *, device: str | torch.device = CPU) -> Source:
     config = read_run(path).parse(CodeConfig, make=MAKE)
     if not (path / TRAINED).exists():
         raise DamagedArtefact(
-            f"the training of {path} is not finished; quantascope train code --out {path} trains it"
+            f"the training of {path} is not finished; quantascope train code --out {path} trains it from the start"
         )
     task = code_task()
     check_data(path, task)

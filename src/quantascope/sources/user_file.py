@@ -1,7 +1,8 @@
 """User files that a run was made with: saved as text, and executed only if the user names them.
 
 A run may come from another person, so opening it never executes code from it. The file must be named on the
-command line and must be identical to the text saved in the run.
+command line and must be identical to the text saved in the run. A record beside the text, `program.json` beside
+`program.py`, has the digest of the text, so that it is known which of the two has changed. Older runs have none.
 """
 
 from collections.abc import Callable
@@ -10,9 +11,10 @@ from typing import Any, TypeVar
 
 from quantascope.program.source import load_module, split_entry
 from quantascope.programs import is_built_in
-from quantascope.runs.errors import InvalidConfig, QuantascopeError, RunMismatch, described
-from quantascope.runs.files import write_bytes
-from quantascope.runs.run_directory import RunDirectory
+from quantascope.runs.artefact import read_record, write_record
+from quantascope.runs.errors import DamagedArtefact, InvalidConfig, QuantascopeError, RunMismatch, described
+from quantascope.runs.files import file_digest, write_bytes
+from quantascope.runs.run_directory import RunDirectory, read_run
 
 T = TypeVar("T")
 
@@ -37,13 +39,50 @@ def keep_file(run: RunDirectory, where: str, kept_as: str) -> None:
     file, kept = Path(split_entry(where)[0]), run.path / kept_as
     if not file.is_file():
         return  # is told missing when it is loaded
-    text = file.read_bytes()
-    if not kept.exists():
-        write_bytes(kept, text)
-    elif not kept.is_file() or kept.read_bytes() != text:
+    made_with = _recorded(kept)
+    if not kept.exists() and made_with in (None, file_digest(file)):
+        write_bytes(kept, file.read_bytes())
+    changed = f"{file} has changed since {run.path} was made with it; restore it from {kept}, or make a new run"
+    _check_same(file, kept, made_with, changed)
+    if made_with is None:
+        write_record(_record_of(kept), {"text": file_digest(file)}, made_by=run.hash)
+
+
+def _record_of(kept: Path) -> Path:
+    return kept.with_suffix(".json")
+
+
+def _recorded(kept: Path) -> str | None:
+    """The digest of the text that a run was made with; None for a run of an older version."""
+    record = _record_of(kept)
+    if not record.exists():
+        return None
+    found = read_record(record, made_by=read_run(kept.parent).hash, remedy="restore it").get("text")
+    if not isinstance(found, str):
+        raise DamagedArtefact(f"{record} does not hold the digest of {kept.name}; restore it")
+    return found
+
+
+def _check_same(file: Path, kept: Path, made_with: str | None, changed: str) -> None:
+    """Raise if the named file is not the text that a run keeps: `changed`, unless the kept text is damaged."""
+    run = kept.parent
+    if not kept.is_file():
+        raise RunMismatch(f"{run} does not keep the file that it was made with, {kept.name}; restore it")
+    named, own = file_digest(file), file_digest(kept)
+    if named == own == (made_with or own):
+        return
+    if made_with is None:
         raise RunMismatch(
-            f"{file} has changed since {run.path} was made with it; restore it from {kept}, or make a new run"
+            f"{file} is not the file that {run} keeps as {kept.name}, and the run is too old to say which of them "
+            "has changed; compare them, and restore that one"
         )
+    if own == made_with:
+        raise RunMismatch(changed)
+    if named == made_with:
+        raise DamagedArtefact(f"{kept} is damaged, and {file} is what {run} was made with; copy it to {kept}")
+    raise DamagedArtefact(
+        f"{kept} is damaged, and {file} is not the file that {run} was made with either; restore {kept}"
+    )
 
 
 def check_named(kept: Path, made_with: str, named: str | None, *, option: str) -> str:
@@ -63,10 +102,8 @@ def check_named(kept: Path, made_with: str, named: str | None, *, option: str) -
     file, entry = split_entry(named)
     if not Path(file).is_file():
         raise InvalidConfig(f"there is no file {file}; the run keeps its text as {kept}")
-    if not kept.is_file():
-        raise RunMismatch(f"{kept.parent} does not keep the file that it was made with, {kept.name}; restore it")
-    if kept.read_bytes() != Path(file).read_bytes():
-        raise RunMismatch(f"{file} is not the file that {kept.parent} was made with; compare it with {kept}")
+    changed = f"{file} is not the file that {kept.parent} was made with; compare it with {kept}"
+    _check_same(Path(file), kept, _recorded(kept), changed)
     made_entry = split_entry(made_with)[1]
     if made_entry and entry and entry != made_entry:
         raise RunMismatch(f"{kept.parent} was made with '{made_entry}' of {file}, not with '{entry}'; name that")

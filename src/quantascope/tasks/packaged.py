@@ -29,16 +29,18 @@ class PackagedData:
 
 
 @cache
-def packaged_data(package: str, file: str) -> PackagedData:
-    """The data file of a package of the extra `data`."""
+def packaged_data(
+    package: str, file: str, *, options: str = "", install: str = "'quantascope[data]'"
+) -> PackagedData:
+    """The data file of a package, which pip installs with these options: by default, with the extra `data`."""
     found = find_spec(package)
     folders = list(found.submodule_search_locations or ()) if found else []
     if not folders:
-        raise InvalidConfig(f"the data of {package} are not installed; pip install 'quantascope[data]'")
+        raise InvalidConfig(f"the data of {package} are not installed; pip install {options}{install}")
     path = Path(folders[0]) / file
     if not path.is_file():
         raise InvalidConfig(
-            f"{package} {version(package)} has no file {file}; pip install --force-reinstall 'quantascope[data]'"
+            f"{package} {version(package)} has no file {file}; pip install --force-reinstall {options}{install}"
         )
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     return PackagedData(package, version(package), digest, path)

@@ -18,8 +18,9 @@ MOST_MEMBERS = 400
 def doubts(trajectory: Trajectory) -> str | None:
     """The first finding about the order or origin of checkpoints, and how many more there are; None without any.
 
-    Each checkpoint is read once.
+    Each checkpoint is read once. Raises if one is damaged, or of another shape.
     """
+    trajectory.check()
     members: list[Member] = []
     if len(trajectory) > MOST_MEMBERS:
         return None
