@@ -169,22 +169,26 @@ def _leaves(config: BaseModel, prefix: str = "") -> Iterator[tuple[str, Any]]:
 def outcome(arguments: list[str], folder: Path, *, terminal: bool = False) -> Outcome:
     """Make a call in a child process, which has a terminal or writes to files."""
     if terminal:
-        child, shown = pty.fork()
-        if not child:
-            os.environ["TERM"] = "xterm-256color"
-            _be_the_call(arguments, folder)
-        complaint, said = _received(shown), ""
-    else:
-        files = [folder.with_suffix(".stdout"), folder.with_suffix(".stderr")]
-        child = os.fork()
-        if not child:
-            for stream, file in enumerate((Path(os.devnull), *files)):
-                os.dup2(os.open(file, os.O_RDWR | os.O_CREAT | os.O_TRUNC), stream)
-            _be_the_call(arguments, folder)
+        return _in_a_terminal(arguments, folder)
+    files = [folder.with_suffix(".stdout"), folder.with_suffix(".stderr")]
+    child = os.fork()
+    if not child:
+        for stream, file in enumerate((Path(os.devnull), *files)):
+            os.dup2(os.open(file, os.O_RDWR | os.O_CREAT | os.O_TRUNC), stream)
+        _be_the_call(arguments, folder)
     _, status = os.waitpid(child, 0)
-    if not terminal:
-        said, complaint = (file.read_bytes().decode(errors="replace") for file in files)
-    return judged(os.waitstatus_to_exitcode(status), complaint, said, terminal=terminal)
+    said, complaint = (file.read_bytes().decode(errors="replace") for file in files)
+    return judged(os.waitstatus_to_exitcode(status), complaint, said, terminal=False)
+
+
+def _in_a_terminal(arguments: list[str], folder: Path) -> Outcome:
+    child, shown = pty.fork()
+    if not child:
+        os.environ["TERM"] = "xterm-256color"
+        _be_the_call(arguments, folder)
+    seen = _received(shown)
+    _, status = os.waitpid(child, 0)
+    return judged(os.waitstatus_to_exitcode(status), seen, "", terminal=True)
 
 
 def _received(shown: int) -> str:

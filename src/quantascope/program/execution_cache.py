@@ -59,7 +59,9 @@ class ExecutionCache:
         )
         self._kept = [list(values) for values in outcomes]
         self._quanta, self._signatures = program.registry.quanta, signatures
-        self._recipe, self._exact, self._tuples = Recipes().of, set(_EXACT), {tuple}
+        self._recipe = Recipes().of
+        self._exact: set[type] = set(_EXACT)
+        self._tuples: set[type] = {tuple}
         recipes = Recipes()
         self._tracer, self._paths = Tracer(program, recipes), ExecutionPaths(program, recipes)
         for state in paths:
