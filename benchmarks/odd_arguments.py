@@ -173,18 +173,22 @@ def outcome(arguments: list[str], folder: Path, *, terminal: bool = False) -> Ou
         if not child:
             os.environ["TERM"] = "xterm-256color"
             _be_the_call(arguments, folder)
-        complaint, said = _received(shown), ""
-    else:
-        files = [folder.with_suffix(".stdout"), folder.with_suffix(".stderr")]
-        child = os.fork()
-        if not child:
-            for stream, file in enumerate((Path(os.devnull), *files)):
-                os.dup2(os.open(file, os.O_RDWR | os.O_CREAT | os.O_TRUNC), stream)
-            _be_the_call(arguments, folder)
+        received = _received(shown)
+        return judged(_exit_code(child), received, terminal=True)
+    files = [folder.with_suffix(".stdout"), folder.with_suffix(".stderr")]
+    child = os.fork()
+    if not child:
+        for stream, file in enumerate((Path(os.devnull), *files)):
+            os.dup2(os.open(file, os.O_RDWR | os.O_CREAT | os.O_TRUNC), stream)
+        _be_the_call(arguments, folder)
+    code = _exit_code(child)
+    said, complaint = (file.read_bytes().decode(errors="replace") for file in files)
+    return judged(code, complaint, said)
+
+
+def _exit_code(child: int) -> int:
     _, status = os.waitpid(child, 0)
-    if not terminal:
-        said, complaint = (file.read_bytes().decode(errors="replace") for file in files)
-    return judged(os.waitstatus_to_exitcode(status), complaint, said, terminal=terminal)
+    return os.waitstatus_to_exitcode(status)
 
 
 def _received(shown: int) -> str:
