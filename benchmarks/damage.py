@@ -9,7 +9,11 @@ does what a command does with it. Outcomes:
     WRONG       another result, without a word
     TRACEBACK   any other exception
 
-    python benchmarks/damage.py [--trials 1000] [--seed 1] [--json FILE]
+A file may also be changed by somebody who seals it again: one value, column or tensor becomes one of another kind
+or is left out. No digest finds that, so another result counts as "believed" and not as wrong, but it must not end
+in a traceback. These forgeries are counted apart.
+
+    python benchmarks/damage.py [--trials 1000] [--forgeries 1000] [--seed 1] [--json FILE]
 """
 
 import argparse
@@ -29,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import torch
 from torch import nn
 
@@ -40,12 +45,25 @@ from quantascope.discovery.discover import discover
 from quantascope.guidance.guide import GuidedLearner, learn_guided
 from quantascope.models import MLPConfig, TransformerConfig
 from quantascope.qmodel.compiled.fit import CompiledLearner, learn_compiled
-from quantascope.qmodel.recovered.fit import fit_config, fit_run, read_fit
+from quantascope.qmodel.recovered.fit import SEMANTICS, fit_config, fit_run, read_fit
 from quantascope.qmodel.recovered.trace import trace
+from quantascope.runs.artefact import (
+    read_facts,
+    read_table,
+    read_tensors,
+    write_record,
+    write_table,
+    write_tensors,
+)
 from quantascope.runs.errors import QuantascopeError
+from quantascope.runs.run_directory import RunDirectory
+from quantascope.sources.data_record import OtherData, check_data, keep_data
 from quantascope.sources.open import open_source
 from quantascope.sources.trained import SourceConfig, train_source
+from quantascope.sources.user_file import check_named, keep_file
 from quantascope.tasks.hsp import FlatFamily
+from quantascope.tasks.packaged import PackagedData
+from quantascope.tasks.text import TextTask
 from quantascope.training import OptimizerConfig, Pace, Recorder, TrainingConfig, Trajectory
 
 Use = Callable[[Path], Any]
@@ -94,6 +112,7 @@ def damaged(data: bytes, how: str, draw: random.Random) -> bytes:
 
 BYTES = ("flipped bit", "zeroed block", "overwritten block", "exchanged blocks", "cut short", "grown")
 HOW = (*BYTES, "deleted", "of another seed", "of another step")
+FORGED = "forged"
 
 
 def accident(kind: Kind, run: Path, how: str, draw: random.Random) -> bool:
@@ -110,11 +129,83 @@ def accident(kind: Kind, run: Path, how: str, draw: random.Random) -> bool:
         if kind.twin is None or not (kind.twin / name).exists():
             return False
         file.write_bytes((kind.twin / name).read_bytes())
+    elif how == FORGED:
+        return forged(file, draw)
     elif how == "of another step":
         file.write_bytes((run / kind.some(draw)).read_bytes())
     else:
         file.write_bytes(damaged(before, how, draw))
     return file.read_bytes() != before
+
+
+ODD: tuple[Any, ...] = (None, [], {}, "x", -1, True, 1e308, 10**30, [["a"]], {"a": 1})
+"""What a forger writes in the place of a value."""
+
+
+def forged(file: Path, draw: random.Random) -> bool:
+    """Change one thing in a file and seal it again; whether that changed it."""
+    before = file.read_bytes()
+    if file.suffix == ".json":
+        values = json.loads(before)
+        values.pop("digest", None)
+        made_by = str(values.pop("hash", ""))
+        write_record(file, _changed(values, draw), made_by=made_by)
+    elif file.suffix == ".parquet":
+        _forge_table(file, draw)
+    elif file.suffix == ".safetensors":
+        _forge_tensors(file, draw)
+    else:
+        file.write_bytes(draw.choice((b"", b"\x00", b"\xff\xfe", before + b"\n", b"def")))
+    return file.read_bytes() != before
+
+
+def _places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where the values of JSON are, of long lists only the first two."""
+    if place:
+        yield place
+    inner = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
+    for key, one in inner:
+        yield from _places(one, (*place, key))
+
+
+def _changed(values: dict[str, Any], draw: random.Random) -> dict[str, Any]:
+    """JSON with one value of another kind, or without it."""
+    values = json.loads(json.dumps(values))
+    *path, last = draw.choice(list(_places(values)))
+    holder: Any = values
+    for key in path:
+        holder = holder[key]
+    if draw.random() < 0.2:
+        del holder[last]
+    else:
+        holder[last] = draw.choice(ODD)
+    return values
+
+
+def _forge_table(file: Path, draw: random.Random) -> None:
+    made_by, table = pl.read_parquet_metadata(file).get("config", ""), read_table(file, made_by=None)
+    name = draw.choice(table.columns)
+    if draw.random() < 0.2:
+        table = table.drop(name)
+    else:
+        odd = draw.choice([value for value in ODD if value != 10**30 and value not in ([], {})])
+        table = table.with_columns(pl.Series(name, [odd] * len(table), strict=False))
+    write_table(file, table, made_by=made_by)
+
+
+def _forge_tensors(file: Path, draw: random.Random) -> None:
+    about = read_facts(file)
+    made_by = about.pop("config", "")
+    about.pop("digest", None)
+    tensors, _ = read_tensors(file, made_by=None)
+    if about and draw.random() < 0.5:
+        about = _changed(about, draw)
+    else:
+        name = draw.choice(sorted(tensors))
+        tensor = tensors.pop(name)
+        new = draw.choice((None, tensor.reshape(-1)[:-1], tensor.unsqueeze(0), tensor.bool(), torch.tensor(0.5)))
+        tensors |= {} if new is None else {name: new.clone()}
+    write_tensors(file, tensors, made_by=made_by, **about)
 
 
 def outcome(use: Use, run: Path, expected: str) -> str:
@@ -131,14 +222,16 @@ def outcome(use: Use, run: Path, expected: str) -> str:
     return "harmless" if found == expected else "WRONG"
 
 
-def trials(kinds: list[Kind], count: int, seed: int = 0) -> Iterator[tuple[str, str, str]]:
-    """Kind, damage and outcome of each of so many damages."""
+def trials(
+    kinds: list[Kind], count: int, seed: int = 0, *, forgeries: bool = False
+) -> Iterator[tuple[str, str, str]]:
+    """Kind, damage and outcome of each of so many damages, or forgeries."""
     draw = random.Random(seed)
     place = Path(tempfile.mkdtemp())
     expected: dict[str, str] = {}
     done = 0
     while done < count:
-        kind, how = kinds[done % len(kinds)], draw.choice(HOW)
+        kind, how = kinds[done % len(kinds)], FORGED if forgeries else draw.choice(HOW)
         copy = place / kind.run.name
         shutil.copytree(kind.run, copy)
         if kind.name not in expected:
@@ -146,7 +239,8 @@ def trials(kinds: list[Kind], count: int, seed: int = 0) -> Iterator[tuple[str, 
             shutil.rmtree(copy)
             shutil.copytree(kind.run, copy)
         if accident(kind, copy, how, draw):
-            yield kind.name, how, outcome(kind.use, copy, expected[kind.name])
+            found = outcome(kind.use, copy, expected[kind.name])
+            yield kind.name, how, "believed" if forgeries and found == "WRONG" else found
             done += 1
         shutil.rmtree(copy)
 
@@ -177,6 +271,7 @@ def source_kinds(run: Path, twin: Path | None = None) -> list[Kind]:
         return _hash(field.values, field.other, field.losses)
 
     parts(run)
+    describe(run)
     return [
         Kind("config", run, "config.json", traced, twin),
         Kind("checkpoint", run, "checkpoints/*.safetensors", discovered, twin),
@@ -186,7 +281,16 @@ def source_kinds(run: Path, twin: Path | None = None) -> list[Kind]:
         Kind("factors", run, "factors.safetensors", traced, twin),
         Kind("config of a Q-model", run, "qmodel/faithful/config.json", traced, twin),
         Kind("recovered Q-model", run, "qmodel/faithful/qmodel.safetensors", traced, twin),
+        Kind("descriptions", run, "qmodel/faithful/semantics.parquet", traced, twin, optional=True),
     ]
+
+
+def describe(run: Path) -> None:
+    """Describe each quantum of a Q-model, as `explain` keeps it."""
+    fitted = read_fit(open_source(run), "faithful")
+    names = fitted.model.names
+    table = pl.DataFrame({"unit": names, "description": [f"what {name} does in {run.name}" for name in names]})
+    write_table(fitted.path / SEMANTICS, table, made_by=fitted.config.hash())
 
 
 def forest_kinds(folder: Path) -> list[Kind]:
@@ -264,19 +368,58 @@ def program_kinds(folder: Path) -> list[Kind]:
 
     def compiled(path: Path) -> Any:
         run = learn_compiled(learners[0].teacher, path)
-        return run.accuracy, _hash(*(one.detach() for one in run.model.parameters()))
+        known = run.knowledge and run.knowledge.model_dump(mode="json")
+        return run.accuracy, known, _hash(*(one.detach() for one in run.model.parameters()))
 
     def guided(path: Path) -> Any:
         run = learn_guided(learners[0], path, learn_compiled(learners[0].teacher, folder / "compiled-0"))
         return run.accuracy, _hash(*(one.detach() for one in run.model.parameters()))
 
     teachers, students = ([folder / f"{name}-{seed}" for seed in (0, 1)] for name in ("compiled", "guided"))
+    written = own_program_kinds(folder)
     return [
+        *written,
+        Kind("what a Q-model knows", teachers[0], "knowledge.json", compiled, teachers[1], optional=True),
         Kind("compiled Q-model", teachers[0], "qmodel.safetensors", compiled, teachers[1]),
         Kind("accuracy", teachers[0], "accuracy.json", compiled, teachers[1]),
         Kind("guided model", students[0], "model.safetensors", guided, students[1]),
         Kind("accuracy of a guided model", students[0], "accuracy.json", guided, students[1]),
     ]
+
+
+def own_program_kinds(folder: Path) -> list[Kind]:
+    """The text that a run keeps of a program in a user's file, and the record of its digest."""
+    file = folder / "mine.py"
+    file.write_text("answer = 42\n")
+    run = RunDirectory.open(folder / "of-a-file", _forest(0))
+    keep_file(run, f"{file}:answer", "program.py")
+
+    def named(path: Path) -> Any:
+        return check_named(path / "program.py", f"{file}:answer", str(file), option="--program")
+
+    return [
+        Kind("text of a program", run.path, "program.py", named),
+        Kind("digest of that text", run.path, "program.json", named, optional=True),
+    ]
+
+
+def data_kinds(folder: Path) -> list[Kind]:
+    """The record of the packaged data that a run was trained on."""
+    file = folder / "words.txt"
+    file.write_text("one two\n")
+    data = PackagedData("words", "1.0", "0" * 16, file)
+    task = TextTask(vocabulary=("a",), positions=2, end="a", encode=lambda text: [0], panels={}, data=lambda: data)
+    for seed in (0, 1):
+        keep_data(RunDirectory.open(folder / f"with-data-{seed}", _forest(seed)), task)
+
+    def checked(path: Path) -> Any:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", OtherData)
+            check_data(path, task)
+        return len([one for one in told if one.category is OtherData])
+
+    run, twin = (folder / f"with-data-{seed}" for seed in (0, 1))
+    return [Kind("record of data", run, "data.json", checked, twin, optional=True)]
 
 
 def _guided(seed: int) -> GuidedLearner:
@@ -306,6 +449,7 @@ def main() -> int:
     """Print outcomes by kind and by damage; 1 if any was wrong or a traceback."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=1000)
+    parser.add_argument("--forgeries", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, help="write the counts to this file")
     asked = parser.parse_args()
@@ -313,7 +457,13 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp())
     source, twin = (make_source(folder, seed) for seed in (0, 1))
     source_kinds(twin)
-    kinds = [*source_kinds(source, twin), *forest_kinds(folder), *series_kinds(folder), *program_kinds(folder)]
+    kinds = [
+        *source_kinds(source, twin),
+        *forest_kinds(folder),
+        *series_kinds(folder),
+        *program_kinds(folder),
+        *data_kinds(folder),
+    ]
     by_kind: dict[str, Counter[str]] = {kind.name: Counter() for kind in kinds}
     by_damage: dict[str, Counter[str]] = {how: Counter() for how in HOW}
     for name, how, what in trials(kinds, asked.trials, asked.seed):
@@ -321,15 +471,26 @@ def main() -> int:
         by_damage[how][what] += 1
         if what.isupper():
             print(f"{what}: {name}, {how}", file=sys.stderr)
+    forgeries: dict[str, Counter[str]] = {kind.name: Counter() for kind in kinds}
+    for name, _, what in trials(kinds, asked.forgeries, asked.seed, forgeries=True):
+        forgeries[name][what] += 1
+        if what.isupper():
+            print(f"{what}: {name}, forged", file=sys.stderr)
     shutil.rmtree(folder)
     columns = ("refused", "harmless", "WRONG", "TRACEBACK")
     print(f"{'':28}" + "".join(f"{column:>11}" for column in columns))
     for row, counts in [*by_kind.items(), *by_damage.items(), ("all", sum(by_kind.values(), Counter()))]:
         print(f"{row:28}" + "".join(f"{counts[column]:11d}" for column in columns))
+    columns = ("refused", "harmless", "believed", "TRACEBACK")
+    print(f"\n{'forged and sealed again':28}" + "".join(f"{column:>11}" for column in columns))
+    for row, counts in [*forgeries.items(), ("all", sum(forgeries.values(), Counter()))]:
+        print(f"{row:28}" + "".join(f"{counts[column]:11d}" for column in columns))
     if asked.json:
         about = {"trials": asked.trials, "seed": asked.seed, "kinds": by_kind, "damages": by_damage}
+        about |= {"forgeries": forgeries}
         asked.json.write_text(json.dumps(about, indent=2) + "\n")
-    return int(any(counts["WRONG"] + counts["TRACEBACK"] for counts in by_kind.values()))
+    every = [*by_kind.values(), *forgeries.values()]
+    return int(any(counts["WRONG"] + counts["TRACEBACK"] for counts in every))
 
 
 if __name__ == "__main__":

@@ -52,8 +52,9 @@ def stopped(tmp_path) -> Path:
 def reseal(folder: Path, *, leave_out: str = "", **changes) -> None:
     file = folder / "state.safetensors"
     tensors, numbers = read_tensors(file, made_by=None)
+    tensors.pop(leave_out, None)
     for name, value in changes.items():
-        (tensors if name in tensors else numbers)[name] = value
+        (tensors if isinstance(value, torch.Tensor) else numbers)[name] = value
     kept = {name: value for name, value in numbers.items() if name != leave_out}
     write_tensors(file, tensors, made_by=Settings().hash(), **kept)
 
@@ -71,6 +72,12 @@ def test_a_state_that_is_resealed_unchanged_is_resumed_to_the_same_numbers(stopp
 def test_a_number_of_another_kind_is_refused_by_name(stopped, name, value):
     reseal(stopped, **{name: value})
     with pytest.raises(DamagedArtefact, match=rf"state\.safetensors does not hold.*{name}.*move it away"):
+        trained(stopped)
+
+
+def test_a_missing_moment_is_refused_by_name(stopped):
+    reseal(stopped, leave_out="optimizer/1/exp_avg_sq")
+    with pytest.raises(DamagedArtefact, match="parameter 1 has moments exp_avg, step, not exp_avg, exp_avg_sq"):
         trained(stopped)
 
 
@@ -101,6 +108,10 @@ def test_a_missing_number_is_refused_and_does_not_start_the_training_again(stopp
         ({"train_loss": torch.tensor(1.0)}, "its evaluations are not numbered"),
         ({"values/slope": torch.zeros(2, 1, 1)}, "'slope' is not of its 3 evaluations"),
         ({"generator": torch.zeros(3)}, "does not hold the state"),
+        ({"optimizer/0/exp_avg": torch.zeros(1, 1).bool()}, r"exp_avg of parameter 0 is torch.bool \[1, 1\]"),
+        ({"optimizer/0/exp_avg": torch.zeros(2)}, r"exp_avg of parameter 0 is torch.float32 \[2\]"),
+        ({"optimizer/0/step": torch.zeros(1)}, r"step of parameter 0 is torch.float32 \[1\]"),
+        ({"optimizer/7/step": torch.zeros(())}, "parameter 7 has moments step, not exp_avg, exp_avg_sq, step"),
     ],
 )
 def test_a_state_that_does_not_fit_itself_or_its_run_is_refused_in_one_line(stopped, changes, says):

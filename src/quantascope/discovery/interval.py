@@ -274,7 +274,9 @@ def _misses(credit: Float[Tensor, "groups events"], fall: Float[Tensor, " events
 
 def _alike(kept: Tensor | None, now: Tensor) -> bool:
     """Whether losses agree up to rounding, which depends on how they are split into pieces."""
-    return kept is not None and kept.shape == now.shape and torch.allclose(kept, now, rtol=1e-4, atol=1e-6)
+    if kept is None or (kept.shape, kept.dtype) != (now.shape, now.dtype):
+        return False
+    return torch.allclose(kept, now, rtol=1e-4, atol=1e-6)
 
 
 def _chunks(examples: Examples, chunk: int) -> list[Any]:

@@ -19,6 +19,8 @@ from quantascope.training.history import History
 from quantascope.training.trajectory import shared_names
 
 FILE = "state.safetensors"
+_ADAM, _SGD = {"step", "exp_avg", "exp_avg_sq"}, {"momentum_buffer"}
+"""What torch's optimizers keep of each parameter."""
 
 
 @dataclass
@@ -156,8 +158,12 @@ def _load_moments(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor
         index, name = key.split("/")
         moments.setdefault(int(index), {})[name] = value
     parameters = [one for group in optimizer.param_groups for one in group["params"]]
+    expected = _ADAM if isinstance(optimizer, torch.optim.Adam) else _SGD
     for index, own in moments.items():
+        if {*own} != expected:
+            raise ValueError(f"parameter {index} has moments {', '.join(own)}, not {', '.join(sorted(expected))}")
         for name, value in own.items():
-            if value.dim() and value.shape != parameters[index].shape:
-                raise ValueError(f"{name} of parameter {index} is of shape {list(value.shape)}")
+            shape = torch.Size() if name == "step" else parameters[index].shape
+            if value.shape != shape or not value.is_floating_point():
+                raise ValueError(f"{name} of parameter {index} is {value.dtype} {list(value.shape)}")
     optimizer.load_state_dict({**optimizer.state_dict(), "state": moments})
