@@ -79,12 +79,15 @@ def _estimate(axes: Axes, config: SupportTransfer, figures: Figures) -> None:
     for place, (kind, methods) in enumerate(kinds_of(config).items()):
         points = [_means(figures, kind, method, "estimated_transfer", "transfer") for method in methods]
         axes.scatter(*_finite(points), s=14, alpha=0.8, color=_colour(place), linewidths=0)
-    axes.axline((0, 0), slope=1, color="black", linewidth=0.8)
+    axes.axhline(0, color="black", linewidth=0.8)
+    axes.axvline(0, color="black", linewidth=0.8)
+    axes.set_xscale("symlog", linthresh=1)
     axes.set(xlabel="first-order estimate (nats)", ylabel="retrained (nats)")
 
 
 def _rows(config: SupportTransfer) -> list[str]:
-    return list(dict.fromkeys(method for methods in kinds_of(config).values() for method in methods))
+    rows = dict.fromkeys(method for methods in kinds_of(config).values() for method in methods)
+    return sorted(rows, key=("random", "alike").__contains__)  # the nulls come last
 
 
 def _offset(place: int, config: SupportTransfer) -> float:
