@@ -6,6 +6,7 @@ given the input and something that CAUSE decides in a way that no traced value a
 
 import mmap
 import operator
+import re
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -337,11 +338,11 @@ def a_view_of_a_dictionary():
     return s.program(say)
 
 
-def memory(store, read, audit=range(12)):
+def memory(store, read, audit=range(12), number_of=lambda source: source):
     """CAUSE stores in something global, and RESULT reads it."""
     s = Sketch(
-        CAUSE=lambda number: store(number) or number % 2,
-        RESULT=lambda number: (number // 2 + read(number)) % 3,
+        CAUSE=lambda source: store(source) or number_of(source) % 2,
+        RESULT=lambda source: (number_of(source) // 2 + read(source)) % 3,
     )
 
     def say(state):
@@ -397,6 +398,43 @@ def plan(store, read):
         return None
 
     return s.registry.entry(audit=range(12), vocabulary=(*TOKENS, "."), end=".")(predict)
+
+
+@dataclass(frozen=True)
+class Request:
+    """An input that cannot be pickled."""
+
+    number: int
+    same: Callable[[int], int]
+
+
+def a_global_and_inputs(make, number_of):
+    """Inputs that cannot be sent to another process as they are."""
+    kept = {}
+    return memory(
+        lambda source: kept.update(by=number_of(source) % 2),
+        lambda source: kept["by"],
+        [make(number) for number in range(12)],
+        number_of,
+    )
+
+
+def a_global_and_matches():
+    return a_global_and_inputs(lambda number: re.fullmatch(r"\d+", f"{number}"), lambda match: int(match[0]))
+
+
+def a_global_and_tuples_of_matches():
+    return a_global_and_inputs(lambda number: (re.match(r"\d+", f"{number}"),), lambda pair: int(pair[0][0]))
+
+
+def a_global_and_functions():
+    return a_global_and_inputs(lambda number: lambda: number, lambda function: function())
+
+
+def a_global_and_inputs_that_hold_functions():
+    return a_global_and_inputs(
+        lambda number: Request(number, lambda value: value), lambda request: request.same(request.number)
+    )
 
 
 def a_plan_for_the_next_token():
@@ -550,6 +588,10 @@ HIDDEN = {
         a_global,
         a_global_by_input,
         a_cache,
+        a_global_and_matches,
+        a_global_and_tuples_of_matches,
+        a_global_and_functions,
+        a_global_and_inputs_that_hold_functions,
         a_plan_for_the_next_token,
         a_plan_by_input,
         a_table_without_what_never_occurs,

@@ -66,6 +66,26 @@ def test_an_argument_that_cannot_be_read_is_refused_by_name():
         assert says in str(caught.value)
 
 
+def test_a_quantum_of_which_no_call_can_be_repeated_elsewhere_is_refused():
+    class Opener:
+        def __reduce_ex__(self, protocol):
+            if protocol == 4:  # as the compiler reads it
+                return object, ()
+            raise TypeError("not between processes")
+
+        def __deepcopy__(self, memo):
+            return self
+
+    s = Sketch(RESULT=lambda number, table: number % 3)
+
+    def say(state):
+        return s.word(s.half(s.cause(state.source)), s.result(state.source, Opener()))
+
+    says = "quantum RESULT, on input 0: is given arguments that cannot be sent to another process, such as 0, <"
+    with pytest.raises(v.UncheckableArgument, match=says):
+        compile_program(s.program(say))
+
+
 def test_a_plan_in_a_database_is_refused():
     with closing(sqlite3.connect(":memory:", check_same_thread=False)) as database:
         database.execute("create table plan (number integer primary key, cause integer)")

@@ -67,4 +67,4 @@ def _compiled(program: Program, watch: Watch) -> tuple[CompiledProgram, Sample]:
         effects=effects,
         audited=len(observed.events),
     )
-    return compiled, Sample.of(observed)
+    return compiled, Sample.of(observed, watch.can_send)

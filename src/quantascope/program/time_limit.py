@@ -1,7 +1,10 @@
 """Runs a program in a child process and reports the input and line on which it hangs or crashes."""
 
+import gc
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from re import Match
+from types import FunctionType
 from typing import TypeVar, no_type_check
 
 from quantascope.program.place import is_in_program, place_of
@@ -9,7 +12,7 @@ from quantascope.program.registry import Program, Quantum
 from quantascope.program.state import State
 from quantascope.program.violations import NeverEnds, ProgramCrashed, ProgramError, ProgramRaised
 from quantascope.runs.errors import QuantascopeError, described
-from quantascope.runs.isolation import Ended, Frame, Progress, TimedOut, run_isolated, time_limit
+from quantascope.runs.isolation import Ended, Frame, Progress, TimedOut, can_be_sent, run_isolated, time_limit
 from quantascope.runs.isolation.run import TIME_LIMIT
 
 T = TypeVar("T")
@@ -19,8 +22,12 @@ T = TypeVar("T")
 class Watch:
     """Tells the parent process which state is being run; the time limit applies to each state."""
 
-    def __init__(self, progress: Progress) -> None:
-        self._at, self.next_pass = progress.at, progress.again
+    def __init__(self, progress: Progress, shared: Mapping[int, object]) -> None:
+        self._at, self.next_pass, self._shared = progress.at, progress.again, shared
+
+    def can_send(self, value: object) -> bool:
+        """Whether a value can be sent to the parent; inputs, and functions that it has, always can."""
+        return can_be_sent(value, self._shared)
 
     def at(self, state: State) -> None:
         """Report that a state starts to run; the parent identifies its input by address."""
@@ -39,10 +46,11 @@ def run_program(
     With `quiet`, the program's output is not shown.
     """
     sources = {id(source): source for source in inputs}
+    shared = {id(one): one for one in (program, *_kept_by_a_fork(), *sources.values())}
 
     def guarded(progress: Progress) -> T:
         try:
-            return work(Watch(progress))
+            return work(Watch(progress, shared))
         except QuantascopeError:
             raise
         except BaseException as error:
@@ -55,9 +63,15 @@ def run_program(
             ) from error
 
     try:
-        return run_isolated(guarded, seconds=time_limit(), shared=(program, *sources.values()), quiet=quiet)
+        return run_isolated(guarded, seconds=time_limit(), shared=shared.values(), quiet=quiet)
     except Ended as end:
         raise _complaint(program, end, _state(sources, end.item)) from None
+
+
+def _kept_by_a_fork() -> list[object]:
+    """Functions with the names of their modules, and matches: they cannot be pickled, but a child has them too."""
+    found = [one for one in gc.get_objects() if type(one) is FunctionType or type(one) is Match]
+    return [*found, *{id(one.__globals__): one.__globals__ for one in found if type(one) is FunctionType}.values()]
 
 
 def _state(sources: dict[int, object], address: int) -> State | None:

@@ -18,8 +18,7 @@ from quantascope.program.recipes import Recipes
 from quantascope.program.registry import Program, Quantum
 from quantascope.program.state import State, shown
 from quantascope.program.tracer import raised
-from quantascope.program.violations import AmbientInput, HiddenInput, NotDeterministic, ProgramError
-from quantascope.runs.isolation import can_be_sent
+from quantascope.program.violations import AmbientInput, HiddenInput, NotDeterministic, ProgramError, uncheckable
 
 ANSWERS, EVENTS = 200, 400
 """Number of answers of each quantum that are computed again, and number of events that are run again."""
@@ -53,15 +52,22 @@ class Sample:
     events: tuple[Ran, ...]
 
     @classmethod
-    def of(cls, observed: Observations) -> "Sample":
-        """A sample of calls and events that can be sent between processes."""
+    def of(cls, observed: Observations, can_send: Callable[[Any], bool]) -> "Sample":
+        """A sample of calls and events that can be sent to another process; raises if no call of a quantum can."""
         events = [
             Ran(event.state, tuple(quantum for quantum, _ in event.activation.shape), event.values, event.token)
             for event in drawn(observed.events, EVENTS)
         ]
         order = dict.fromkeys(quantum for one in observed.activations for quantum, _ in one.shape)
         asked = [Asked(quantum, tuple(drawn(observed.answers.of(quantum), ANSWERS)[::-1])) for quantum in order]
-        return cls(tuple(reversed(asked)), tuple(reversed(events))).where(can_be_sent)
+        sample = cls(tuple(reversed(asked)), tuple(reversed(events))).where(can_send)
+        for quantum, answers in sample.asked:
+            if not answers:
+                first = observed.answers.of(quantum)[0]
+                given = ", ".join(map(shown, first.arguments))
+                what = f"arguments that cannot be sent to another process, such as {given}"
+                raise uncheckable(what, observed.names[quantum], first.state)
+        return sample
 
     def where(self, holds: Callable[[Any], bool]) -> "Sample":
         """The part of the sample for which the predicate holds."""

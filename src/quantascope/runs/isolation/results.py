@@ -1,15 +1,19 @@
 """Serializes the result or the error that a child sends to its parent.
 
 A fork keeps addresses. So objects that the parent has named as shared, and classes that cannot be imported because
-they were made in a function or in a session, are sent by address and are the parent's own.
+they were made in a function or in a session, are sent by address and are the parent's own. A function that cannot
+be imported is sent as code if the names of its module are shared.
 """
 
 import io
+import marshal
 import pickle
 import struct
 import sys
 import traceback
 from collections.abc import Mapping
+from importlib import import_module
+from types import CellType, FunctionType, MappingProxyType, ModuleType
 from typing import Any, NamedTuple, no_type_check
 
 from quantascope.runs.errors import QuantascopeError, described
@@ -56,11 +60,11 @@ def sent_error(error: BaseException, shared: Shared) -> bytes:
     return _LENGTH.pack(len(sent)) + sent
 
 
-def can_be_sent(value: Any) -> bool:
+def can_be_sent(value: Any, shared: Shared) -> bool:
     """Whether a value can be sent to the parent."""
     try:
-        sent = _pickled(value, {})
-        _Receiver(io.BytesIO(sent), {}).load()
+        sent = _pickled(value, shared)
+        _Receiver(io.BytesIO(sent), shared).load()
     except BaseException:
         return False
     return True
@@ -125,6 +129,26 @@ class _Sender(pickle.Pickler):
             return True, id(one)
         return None
 
+    def reducer_override(self, one: Any) -> Any:
+        """How a module, a view of a dictionary, or a function that cannot be imported is made again."""
+        if type(one) is ModuleType and sys.modules.get(one.__name__) is one:
+            return import_module, (one.__name__,)
+        if type(one) is MappingProxyType:
+            return MappingProxyType, (dict(one),)
+        if type(one) is FunctionType and id(one.__globals__) in self._shared and not _is_importable(one):
+            held = tuple(cell.cell_contents for cell in one.__closure__ or ())
+            made_of = (marshal.dumps(one.__code__), one.__globals__, one.__name__, one.__defaults__, held)
+            return _function, (*made_of, one.__kwdefaults__, vars(one))
+        return NotImplemented
+
+
+@no_type_check
+def _function(code, names, name, defaults, held, keywords, attributes):
+    made = FunctionType(marshal.loads(code), names, name, defaults, tuple(map(CellType, held)))
+    made.__kwdefaults__ = keywords
+    vars(made).update(attributes)
+    return made
+
 
 @no_type_check
 class _Receiver(pickle.Unpickler):
@@ -143,7 +167,7 @@ class _Receiver(pickle.Unpickler):
         return self._classes[number]
 
 
-def _is_importable(one: type) -> bool:
+def _is_importable(one: type | FunctionType) -> bool:
     package = one.__module__.rpartition(".")[0]
     if package and package not in sys.modules:
         return False
