@@ -18,6 +18,7 @@ FACTORIES = {
 ON_THE_CPU = {
     # Weights of a network that is built; it is moved as a whole.
     "qmodel/cell.py _linear",
+    "qmodel/compiled/authors.py authors_heads",
     "qmodel/recovered/model.py _uniform",
     # What is drawn or read on the CPU and moved by who asked for it.
     "guidance/alignment.py _derangement",

@@ -111,7 +111,8 @@ def test_a_byte_order_mark_and_windows_line_ends_are_fine(write, change):
         (None, "@registry.quantum('A', output_cardinality=1)\ndef a(n): yield n", "quantum A: is <function a"),
         (None, "@registry.quantum('A', output_cardinality=1)\nasync def a(n): ...", "does not return a value"),
         (None, "registry.entry(audit=itertools.count(), vocabulary='.', end='.')(print)", "more than 1,000,000"),
-        (None, "other = registry.entry(audit=[1], vocabulary='.', end='.')(print)", "mine.py has 2 entries; name"),
+        (None, "other = registry.entry(audit=[1], vocabulary='.', end='.')(print)",
+         "2 entries, other, predict; name"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_in_one_line(write, capsys, say, more, says):

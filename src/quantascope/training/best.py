@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
+from quantascope.runs.accuracy import BEST_STEP
 from quantascope.runs.artefact import read_facts, read_tensors, write_tensors
 from quantascope.runs.run_directory import RunDirectory
 from quantascope.training.history import History
@@ -61,4 +62,4 @@ def best_step(history: History, scores: Sequence[str]) -> int:
 
 def chosen_checkpoint(history: History, scores: Sequence[str], last: Mapping[str, float]) -> dict[str, float]:
     """What a run records of its choice: the step of the best checkpoint, and the accuracies of the last one."""
-    return {f"{name}_last": value for name, value in last.items()} | {"best_step": best_step(history, scores)}
+    return {f"{name}_last": value for name, value in last.items()} | {BEST_STEP: best_step(history, scores)}
